@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import attrs
 import numpy as np
@@ -26,6 +26,7 @@ from effax.effects.tree import (
 )
 from effax.effects.types import ShapedArray, float0, typeof
 from effax.export.files import written
+from effax.export.jax_files import written_as_jax
 
 minimum_supported_calling_convention_version: Final = 9
 maximum_supported_calling_convention_version: Final = 10
@@ -89,6 +90,8 @@ class Exported:
     _vjp: Callable[[], Exported] | None = None
     _in_named_shardings: tuple[NamedSharding | None, ...] | None = None
     _out_named_shardings: tuple[NamedSharding | None, ...] | None = None
+    _kept: tuple[int, ...] | None = None
+    """The operands that the module takes, where JAX left some out; None for all."""
     _module: Module = attrs.field(init=False)
 
     @_module.default
@@ -97,19 +100,22 @@ class Exported:
         return Module(
             self.fun_name,
             self.mlir_module_serialized,
-            tuple(map(carried, self.in_avals)),
+            tuple(carried(t) for t in self._kept_of(self.in_avals)),
             tuple(map(carried, self.out_avals)),
             self.platforms,
             str(DisabledSafetyCheck.platform()) in disabled,
             self.nr_devices,
-            self._in_named_shardings or (),
+            tuple(self._kept_of(self._in_named_shardings or ())),
             self._out_named_shardings or (),
         )
 
     @property
     def module_kept_var_idx(self) -> tuple[int, ...]:
-        """The leaves of the arguments that the module takes: all of them."""
-        return tuple(range(len(self.in_avals)))
+        """The leaves of the arguments that the module takes: all, or those that JAX kept."""
+        return tuple(range(len(self.in_avals))) if self._kept is None else self._kept
+
+    def _kept_of(self, values: Sequence[Any]) -> Sequence[Any]:
+        return values if self._kept is None or not values else [values[i] for i in self._kept]
 
     @property
     def uses_global_constants(self) -> bool:
@@ -181,17 +187,30 @@ class Exported:
         return self._vjp()
 
     @filtered
-    def serialize(self, vjp_order: int = 0) -> bytearray:
-        """The function as bytes, with its derivatives of reverse mode up to some order.
+    def serialize(
+        self, vjp_order: int = 0, *, format: Literal["effax", "jax"] = "effax"
+    ) -> bytearray:
+        """Return the function as bytes, with its derivatives of reverse mode up to some order.
 
-        Raises `ValueError` for a tree with nodes that were not registered for it (see
-        `register_pytree_node_serialization`), and where a derivative does not exist.
+        Args:
+          vjp_order: how often the function can be differentiated when it is read.
+          format: "effax" has a digest, and all trees and dtypes of effax; `jax.export.deserialize`
+            reads "jax". `deserialize` here reads both.
+
+        Raises:
+          ValueError: for a tree with nodes that were not registered for it (see
+            `register_pytree_node_serialization`), for what the format can't hold, and where a
+            derivative does not exist.
         """
         if vjp_order < 0:
             raise ExportError(
                 f"serialize: vjp_order must not be negative, got {vjp_order}; 0 keeps no "
                 "derivatives"
             )
+        if format not in ("effax", "jax"):
+            raise ExportError(f"serialize: format must be 'effax' or 'jax', got {format!r}")
+        if format == "jax":
+            return written_as_jax(self, vjp_order)
         return written(self, self.vjp().serialize(vjp_order - 1) if vjp_order else b"")
 
     @filtered
@@ -208,7 +227,7 @@ class Exported:
         values = [without_float0(x) for x in leaves]
         self._check(values)
         if innermost() is bottom or self._vjp is None:
-            results = exported_call(*values, module=self._module)
+            results = exported_call(*self._kept_of(values), module=self._module)
         else:
             results = self._with_derivative()(*values)
         return tree_unflatten(
@@ -221,7 +240,7 @@ class Exported:
 
     def _with_derivative(self) -> Callable[..., list[Any]]:
         def forward(*values: Any) -> list[Any]:
-            return list(exported_call(*values, module=self._module))
+            return list(exported_call(*self._kept_of(values), module=self._module))
 
         def with_residuals(*values: Any) -> tuple[list[Any], tuple[Any, ...]]:
             return made(*values), values
@@ -234,7 +253,8 @@ class Exported:
         return made
 
     def _check(self, values: Sequence[Any]) -> None:
-        for i, (x, wanted) in enumerate(zip(values, self._module.in_types, strict=True)):
+        for i, (x, aval) in enumerate(zip(values, self.in_avals, strict=True)):
+            wanted = carried(aval)
             found = typeof(x)
             if found.shape == wanted.shape and found.dtype == wanted.dtype:
                 continue

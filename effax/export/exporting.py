@@ -22,7 +22,7 @@ from effax.effects.program import Program
 from effax.effects.rows.control import call
 from effax.effects.rows.state import takes_references
 from effax.effects.tree import tree_structure
-from effax.effects.types import float0, tangent_type
+from effax.effects.types import ShapedArray, float0, tangent_type
 from effax.export.exported import DisabledSafetyCheck, Exported, carried, without_float0
 from effax.interpreters.stage import stage
 
@@ -145,6 +145,7 @@ def _exported(
     platforms: tuple[str, ...],
     checks: tuple[DisabledSafetyCheck, ...],
     layout: ProgramLayout,
+    in_avals: tuple[ShapedArray, ...] | None = None,
 ) -> Exported:
     text, callbacks = portable.module_text(program, captured, platforms, layout)
     if callbacks:
@@ -153,15 +154,16 @@ def _exported(
             "functions, which an exported module can't hold; leave the callbacks out"
         )
     _check_targets(text, program.name, checks)
+    avals = program.in_types[len(captured) :] if in_avals is None else in_avals
 
     def derived() -> Exported:
-        return _exported_vjp(program, captured, platforms, checks, layout)
+        return _exported_vjp(program, captured, platforms, checks, layout, avals)
 
     several = not layout.is_single
     return Exported(
         program.name,
         in_tree,
-        program.in_types[len(captured) :],
+        avals,
         out_tree,
         program.out_types,
         platforms,
@@ -222,8 +224,8 @@ def _exported_vjp(
     platforms: tuple[str, ...],
     checks: tuple[DisabledSafetyCheck, ...],
     layout: ProgramLayout,
+    in_types: tuple[ShapedArray, ...],
 ) -> Exported:
-    in_types = program.in_types[len(captured) :]
     cotangent_types = [tangent_type(t) for t in program.out_types]
 
     def function(*leaves: Any) -> list[Any]:
@@ -247,8 +249,9 @@ def _exported_vjp(
         platforms,
         checks,
         _layout_of_vjp(layout, len(captured), len(staged.captured), len(program.out_types)),
+        avals,  # the program takes Booleans for those of `float0`
     )
-    return attrs.evolve(made, in_avals=avals, out_avals=tuple(map(tangent_type, in_types)))
+    return attrs.evolve(made, out_avals=tuple(map(tangent_type, in_types)))
 
 
 def _layout_of_vjp(layout: ProgramLayout, before: int, captured: int, outs: int) -> ProgramLayout:

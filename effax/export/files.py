@@ -1,4 +1,4 @@
-"""Exported functions as bytes.
+"""Exported functions as bytes, in the format of effax; `jax_files` has the one of JAX.
 
 A file is a magic word, the version of the format and the length of what follows; a header in JSON;
 the module in StableHLO's portable form; the same for the derivative, if it is kept; and a digest
@@ -10,22 +10,25 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, NoReturn
 
 import attrs
 
 from effax.backends.xla.mesh import NamedSharding
 from effax.effects.cuts import entry_of
 from effax.effects.dtypes import ELEMENTS
-from effax.effects.errors import ExportError
+from effax.effects.errors import ExportError, SymbolicShapeError
 from effax.effects.mesh import AbstractMesh, AxisType, PartitionSpec
 from effax.effects.types import ShapedArray
+from effax.export import jax_files
 from effax.export.trees import described, structure
 
 MAGIC: Final = b"\x93EFFAX\r\n"
-VERSION: Final = 2
-"""The latest version: since 2 the header may have shardings, and those of one device are of 1."""
+VERSION: Final = 3
+"""The latest version: since 2 the header may have shardings, since 3 the operands that are kept. A
+file has the first version that says all of it."""
 _HEAD: Final = struct.Struct("<8sHQQQ")  # magic, version, sizes of header, module, derivative
 _DIGEST: Final = hashlib.sha256
 _DTYPES: Final = {dtype.name: dtype for dtype in ELEMENTS}
@@ -36,8 +39,8 @@ class Content:
     """The content of a file: the fields of an `Exported`, by their names there."""
 
     fields: dict[str, Any]
-    derivative: bytes
-    """The file of the derivative; empty if it is not kept."""
+    derivative: Content | Callable[[], NoReturn] | None
+    """Its derivative's content; None if it is not kept, or a function that says why it can't be."""
 
 
 def written(exported: Any, derivative: bytes | bytearray) -> bytearray:
@@ -56,8 +59,11 @@ def written(exported: Any, derivative: bytes | bytearray) -> bytearray:
     if exported.nr_devices > 1:
         header["in_shardings"] = list(map(_of_sharding, exported._in_named_shardings))
         header["out_shardings"] = list(map(_of_sharding, exported._out_named_shardings))
+    version = 1 if exported.nr_devices == 1 else 2
+    if exported._kept is not None:
+        header["kept"] = exported._kept
+        version = 3
     parts = [json.dumps(header).encode(), exported.mlir_module_serialized, bytes(derivative)]
-    version = VERSION if exported.nr_devices > 1 else 1
     body = bytearray(_HEAD.pack(MAGIC, version, *map(len, parts)))
     for part in parts:
         body += part
@@ -68,24 +74,65 @@ def content(blob: bytes | bytearray) -> Content:
     """Return what `written` wrote. Raises `ExportError` for bytes that are anything else."""
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise TypeError(f"deserialize: expected bytes, got {type(blob)}")
-    header, module, derivative = _parts(bytes(blob))
+    blob = bytes(blob)
+    if not blob.startswith(MAGIC):
+        return _content_of_jax(blob)
+    header, module, derivative = _parts(blob)
     try:
-        return Content(_fields(json.loads(header), module), derivative)
+        fields = _fields(json.loads(header), module)
     except ExportError:
         raise
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except _UNREADABLE as error:
         raise ExportError(
             f"the header of an exported function is not as effax writes it: {error!r}"
         ) from error
+    return Content(fields, content(derivative) if derivative else None)
+
+
+def _content_of_jax(blob: bytes) -> Content:
+    try:
+        return _content_of_table(jax_files.tables_of(blob))
+    except (ExportError, SymbolicShapeError):
+        raise
+    except _UNREADABLE as error:
+        raise ExportError(
+            f"these {len(blob)} bytes are not an exported function: they lack the header that "
+            "effax's Exported.serialize writes, and are not a file of JAX: "
+            f"{error or type(error).__name__}"
+        ) from error
+
+
+def _content_of_table(table: dict[str, Any]) -> Content:
+    fields, vjp = jax_files.fields_of(table), table["vjp"]
+    if vjp is None:
+        return Content(fields, None)
+    if jax_files.has_keys(table):
+        return Content(fields, partial(_no_derivative, fields["fun_name"]))
+    return Content(fields, _content_of_table(vjp))
+
+
+def _no_derivative(name: str) -> NoReturn:
+    raise ExportError(
+        f"the derivative of {name}, which takes typed random keys, was written by JAX in a form "
+        "that effax can't call; export a function of random.key_data instead"
+    )
+
+
+_UNREADABLE: Final = (
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""The errors that reading a damaged file may raise."""
 
 
 def _parts(blob: bytes) -> tuple[bytes, bytes, bytes]:
-    if len(blob) < _HEAD.size or not blob.startswith(MAGIC):
-        raise ExportError(
-            f"these {len(blob)} bytes are not an exported function of effax: they lack the header "
-            "that Exported.serialize writes. (JAX's files have another format; both hold the "
-            "module, Exported.mlir_module_serialized)"
-        )
+    if len(blob) < _HEAD.size:
+        raise ExportError(f"the exported function has {len(blob)} bytes: it was cut short")
     _, version, *sizes = _HEAD.unpack_from(blob)
     if not 1 <= version <= VERSION:
         raise ExportError(
@@ -122,14 +169,15 @@ def _fields(header: dict[str, Any], module: bytes) -> dict[str, Any]:
         "out_named_shardings": outs,
         "fun_name": str(header["fun_name"]),
         "in_tree": in_tree,
-        "in_avals": _typed(in_avals, ins),
+        "in_avals": jax_files.typed(in_avals, ins),
         "out_tree": out_tree,
-        "out_avals": _typed(out_avals, outs),
+        "out_avals": jax_files.typed(out_avals, outs),
         "platforms": tuple(map(str, header["platforms"])),
         "disabled_safety_checks": tuple(map(str, header["disabled_checks"])),
         "mlir_module_serialized": module,
         "calling_convention_version": int(header["calling_convention_version"]),
         "nr_devices": nr_devices,
+        "kept": jax_files.kept(header["kept"], len(in_avals)) if "kept" in header else None,
     }
 
 
@@ -144,12 +192,6 @@ def _shardings(told: Any, types: Sequence[ShapedArray], nr_devices: int) -> Shar
     if len(found) != len(types):
         raise ExportError("the exported function is damaged: its shardings do not match its types")
     return found
-
-
-def _typed(types: Sequence[ShapedArray], shardings: Shardings) -> tuple[ShapedArray, ...]:
-    """The types, cut as the shardings say along explicit axes."""
-    where = shardings or (None,) * len(types)
-    return tuple(t if s is None else s.typed(t) for t, s in zip(types, where, strict=True))
 
 
 def _of_sharding(sharding: NamedSharding | None) -> list[Any] | None:

@@ -367,7 +367,7 @@ def test_files_that_are_whole_but_strange_are_refused(blob, monkeypatch):
     ):
         with pytest.raises(ExportError):
             export.deserialize(signed({**good, **change}))
-    for whole in (signed([]), signed({}), signed(good, version=3)):
+    for whole in (signed([]), signed({}), signed(good, version=4)):
         with pytest.raises(ExportError):
             export.deserialize(whole)
     with pytest.raises(ExportError, match="can't be read as a portable artifact"):
