@@ -45,7 +45,7 @@ def schur(
             "lax.linalg.schur: sort_eig_vals and select_callable are not implemented; the "
             "eigenvalues are on the diagonal of t"
         )
-    return _schur(x, compute_schur_vectors)
+    return _schur(x, bool(compute_schur_vectors))
 
 
 @whole("vectors")

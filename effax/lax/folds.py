@@ -299,7 +299,7 @@ def reduce(
       init_values: the identity of `computation` for each array, a scalar; in the tree of
         `operands`.
       computation: an associative function of two scalars, or of two trees of them.
-      dimensions: the axes to fold; negative ones count from the end.
+      dimensions: the axes to fold, counted from the front.
       out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     >>> import effax.lax as lax, effax.numpy as jnp
@@ -307,7 +307,7 @@ def reduce(
     Array(6, dtype=int32)
     """
     xs, tree = tree_flatten(operands)
-    axes = tuple(axis_of(d, typeof(xs[0]).ndim) for d in dimensions)
+    axes = tuple(from_front(d, typeof(xs[0]).ndim) for d in dimensions)
     effect = monoid(
         computation, tree_flatten(init_values)[0], [typeof(x).dtype for x in xs], _REDUCTIONS
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from effax.eager.whole import whole
 from effax.effects import matrices
 from effax.effects.rows import comparison, elementwise, shape
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.selection import select_n
 from effax.effects.types import is_float, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
@@ -37,6 +39,34 @@ def _reflect(vectors: ArrayLike, taus: ArrayLike, c: Any, adjoint: bool, backwar
     return fori_loop(0, count, reflect, c) if count else c
 
 
+def _check(name: str, operands: Sequence[ArrayLike], ranks: Sequence[int]) -> None:
+    """Refuse operands of other ranks, of several dtypes or batches, and integers."""
+    types = [typeof(x) for x in operands]
+    for place, (type, rank) in enumerate(zip(types, ranks, strict=True)):
+        if not is_inexact(type.dtype):
+            raise TypeError(f"{name} does not accept dtype {type.dtype.name} at position {place}")
+        if type.ndim < rank:
+            raise TypeError(
+                f"{name}: expected an array of rank at least {rank} at position {place}, got "
+                f"shape {type.shape}"
+            )
+    if (
+        len({t.dtype for t in types}) > 1
+        or len({t.ndim - r for t, r in zip(types, ranks, strict=True)}) > 1
+    ):
+        listed = ", ".join(t.str_short() for t in types)
+        raise TypeError(f"{name}: expected operands of one dtype and one batch, got {listed}")
+    if len({t.shape[: t.ndim - r] for t, r in zip(types, ranks, strict=True)}) > 1:
+        listed = ", ".join(str(t.shape) for t in types)
+        raise ValueError(f"{name}: expected operands of one batch, got shapes {listed}")
+
+
+def _weak_with(x: Array, *operands: ArrayLike) -> Array:
+    """x, weakly typed where all operands are."""
+    weak = all(typeof(o).weak_type for o in operands)
+    return convert_element_type(x, dtype=typeof(x).dtype, weak_type=True) if weak else x
+
+
 @whole()
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """Return the first columns of the product of Householder reflections `1 - tau v v^H`.
@@ -49,15 +79,15 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     >>> lax.linalg.householder_product(jnp.array([[1.0], [2.0]]), jnp.array([0.4]))
     Array([[ 0.6], [-0.8]], dtype=float32)
     """
-    if not is_inexact(typeof(a).dtype):
-        raise TypeError(f"householder_product does not accept dtype {typeof(a).dtype.name}")
-    shape, lengths = typeof(a).shape, typeof(taus).shape
-    if shape[:-2] != lengths[:-1] or shape[-2] < shape[-1] or lengths[-1] > shape[-1]:
+    _check("householder_product", (a, taus), (2, 1))
+    lengths, count = typeof(a).shape, typeof(taus).shape[-1]
+    if lengths[-2] < lengths[-1] or count > lengths[-1]:
         raise ValueError(
             "householder_product: expected an array (..., m, n) with m >= n and taus (..., k) with "
-            f"k <= n, got shapes {shape} and {lengths}"
+            f"k <= n, got shapes {lengths} and {typeof(taus).shape}"
         )
-    return _reflect(a, taus, matrices.identity_like(a), adjoint=False, backwards=True)
+    out = _reflect(a, taus, matrices.identity_like(a), adjoint=False, backwards=True)
+    return _weak_with(out, a, taus)
 
 
 @whole("left", "transpose")
@@ -69,11 +99,34 @@ def ormqr(
     `c @ q` where `left` is False; with `transpose` the adjoint of q, which is the transpose of a
     real one. q itself, which is square, is not made.
 
+    Args:
+      a: the vectors of the reflections, (..., m, n).
+      taus: their factors, (..., k) with k at most the smaller of m and n.
+      c: the matrices to multiply, (..., m, p), or (..., p, m) where `left` is False.
+      left: whether q stands at the left.
+      transpose: whether to multiply by the adjoint.
+
+    Raises:
+      TypeError: for integers, for operands of several dtypes, and for other ranks.
+      ValueError: where shapes do not fit.
+
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> a, taus = jnp.array([[1.0], [2.0]]), jnp.array([0.4])
     >>> lax.linalg.ormqr(a, taus, jnp.eye(2))
     Array([[ 0.6, -0.8], [-0.8, -0.6]], dtype=float32)
     """
+    _check("ormqr", (a, taus, c), (2, 1, 2))
+    lengths, count = typeof(a).shape, typeof(taus).shape[-1]
+    if typeof(c).shape[-2 if left else -1] != lengths[-2] or count > min(lengths[-2:]):
+        raise ValueError(
+            "ormqr: expected reflections a (..., m, n), taus (..., k) with k <= min(m, n) and c "
+            f"with m {'rows' if left else 'columns'}, got shapes {lengths}, {typeof(taus).shape} "
+            f"and {typeof(c).shape}"
+        )
+    return _weak_with(_applied(a, taus, c, left, transpose), a, taus, c)
+
+
+def _applied(a: ArrayLike, taus: ArrayLike, c: ArrayLike, left: bool, transpose: bool) -> Array:
     if not left:
         # c @ q is the adjoint of q^H @ c^H.
         turned = matrices.adjoint(c)

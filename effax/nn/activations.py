@@ -32,7 +32,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.comparing import greater, greater_equal
-from effax.operands.arguments import canonical_axis, check_arrays
+from effax.operands.arguments import canonical_axis, check_arrays, strong
 from effax.operands.promoting import asarray, promote, promote_inexact
 
 
@@ -53,9 +53,8 @@ def _with_floats(name: str, x: ArrayLike) -> Array:
 
 
 def _with_integers(name: str, x: ArrayLike) -> Array:
-    """x as it is after meeting a Python integer: Booleans have become weakly typed."""
-    given = typeof(_checked(name, x))
-    meets = is_bool(given.dtype) or (given.weak_type and is_inexact(given.dtype))
+    """x as it is after meeting a Python integer: Booleans have become weakly typed floats."""
+    meets = is_bool(typeof(_checked(name, x)).dtype)
     return (_with_floats if meets else _inexact)(name, x)
 
 
@@ -169,7 +168,9 @@ def softplus(x: ArrayLike) -> Array:
 
 
 def _softplus(x: Array) -> Array:
-    return cumulative.logaddexp(x, 0.0)
+    """As `effax.numpy.logaddexp` with 0, whose complex results are strongly typed."""
+    result = cumulative.logaddexp(x, 0.0)
+    return strong(result) if is_complex(typeof(result).dtype) else result
 
 
 @whole()
@@ -450,7 +451,7 @@ def log1mexp(x: ArrayLike) -> Array:
     Array(-0., dtype=float32, weak_type=True)
     """
     x = _inexact("log1mexp", _no_bool("log1mexp", x))
-    small = comparison.lt(x, math.log(2.0))
+    small = greater(math.log(2.0), x)  # complex numbers are ordered by their real parts first
     # Each formula gets only arguments at which its derivative is finite.
     near = select_n(small, 0.5, x)
     far = select_n(small, x, 1.0)

@@ -79,7 +79,8 @@ def _prepared(name: str, x: ArrayLike, axis: Axis, where: Any) -> tuple[Array, t
     check_mask(f"nn.{name}", where)
     if "softmax" in name:
         if where is not None:
-            x = _joined(x, -math.inf)
+            x = x if is_inexact(typeof(x).dtype) else _joined(x, -math.inf)
+            canonical_axes(axis, typeof(x).ndim)  # an axis that only the mask has is refused
         elif is_bool(typeof(x).dtype):
             raise TypeError(f"{name}: expected numbers, got Booleans")
     values = strong(promote_inexact(asarray(x), name=name)[0])

@@ -203,11 +203,11 @@ def sort_complex(a: ArrayLike) -> Array:
     >>> sort_complex(np.array([2, 1])).tolist()
     [(1+0j), (2+0j)]
     """
-    from effax.effects.types import complex_dtype
+    from effax.effects.types import complex_dtype, inexact_dtype
 
     check_arrays("sort_complex", a)
     (result,) = sorting.sort(a, dimension=len(shape_of(a)) - 1, is_stable=True, num_keys=1)
-    return cast(result, complex_dtype(typeof(a).dtype))
+    return cast(result, complex_dtype(inexact_dtype(typeof(a).dtype)))
 
 
 _METHODS = ("scan", "scan_unrolled", "sort", "compare_all")

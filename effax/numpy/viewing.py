@@ -19,6 +19,7 @@ from effax.effects.types import (
     uint8,
     user_dtype,
 )
+from effax.operands.arguments import strong
 
 
 @whole("dtype")
@@ -41,9 +42,9 @@ def viewed(x: Any, dtype: Any) -> Any:
     if is_bool(target):
         return convert_element_type(viewed(x, uint8), dtype=target)
     if is_complex(source):
-        return viewed(_merged(_pairs(x)), target) if _has_axis(x) else _refuse()
+        return viewed(_merged(_pairs(strong(x))), target) if _has_axis(x) else _refuse()
     if is_complex(target):
-        halves = _parted(viewed(x, real_dtype(target)), 2)
+        halves = _parted(viewed(strong(x), real_dtype(target)), 2)
         real, imaginary = (shape.slice_axis(halves, halves.ndim - 1, i, i + 1) for i in (0, 1))
         return shape.squeeze(parts.complex(real, imaginary), (halves.ndim - 1,))
     return _reread(x, target, bit_width(source), bit_width(target))

@@ -383,14 +383,17 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     """
     a, b = _real("betaln", a, b)
     small, large = jnp.minimum(a, b), jnp.maximum(a, b)
-    far = (large >= 15) & (small > 0)
+    far = (small + large >= 15) & (large >= 15) & (small != 0)
     both = far & (small >= 15)
     # Beside a zero the difference is 0, also where both of its logarithms are infinite.
     gap = _lgamma(large) - _lgamma(small + large)
     near = _lgamma(small) + jnp.where(small == 0, 0, gap)
     safe, x = jnp.where(far, small, 15), jnp.where(far, large, 15)
     total, rest = safe + x, stirling_rest(x) - stirling_rest(safe + x)
-    turn = (x - 0.5) * jnp.log1p(safe / x)
+    # A quotient below the normal numbers would be taken as 0, and its product with x lost.
+    quotient = safe / x
+    tiny = jnp.abs(quotient) < jnp.finfo(quotient.dtype).eps
+    turn = jnp.where(tiny, safe, (x - 0.5) * jnp.log1p(jnp.where(tiny, 1, quotient)))
     one = _lgamma(safe) + (safe - turn - safe * jnp.log(total) + rest)
     s = jnp.where(both, small, 15)
     two = s * jnp.log(s / total) - turn - 0.5 * jnp.log(s) + _LOG_ROOT_2PI + rest + stirling_rest(s)

@@ -10,7 +10,7 @@ import effax.numpy as jnp
 from effax.eager.whole import opening, own_promotion, whole
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
-from effax.operands.arguments import canonical_axis, concrete_int
+from effax.operands.arguments import canonical_axis, cast, concrete_int
 from effax.operands.promoting import asarray
 
 
@@ -41,7 +41,8 @@ def _detrend(data: ArrayLike, axis: int, type: str, bp: tuple[int, ...]) -> Arra
     x = jnp.moveaxis(x, axis, -1)
     ends = sorted({0, n, *bp})
     parts = [_levelled(x[..., i:j]) for i, j in itertools.pairwise(ends)]
-    return jnp.moveaxis(jnp.concatenate(parts, axis=-1) if parts else x, -1, axis)
+    levelled = jnp.moveaxis(jnp.concatenate(parts, axis=-1) if parts else x, -1, axis)
+    return cast(levelled, x.dtype, x.weak_type)
 
 
 @own_promotion

@@ -147,7 +147,8 @@ def _number(x: float) -> str:
     return f"{int(x):,}" if float(x).is_integer() else f"{x:,.1f}"
 
 
-def _bytes(n: int) -> str:
+def _bytes(count: int) -> str:
+    n = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if n < 1000 or unit == "GB":
             break

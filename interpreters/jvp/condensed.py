@@ -63,11 +63,16 @@ def tridiagonal_solve_jvp(primals: list[Any], tangents: list[Any], **attributes:
 
 
 def _times(diagonal: Any, x: Any, which: int) -> Any:
-    """The product of a matrix that is one diagonal, the lower, main or upper, with x."""
+    """The product of a matrix that is one diagonal, the lower, main or upper, with x.
+
+    The element of a diagonal that is not read is cut off. So its derivative is 0 also where x, or
+    a cotangent, is infinite.
+    """
     axis = typeof(x).ndim - 2
-    moved = x
-    if which == 0:
-        moved = shape.pad_axis(x, axis, 1, -1)
-    if which == 2:
-        moved = shape.pad_axis(x, axis, -1, 1)
-    return mul(rows(diagonal, moved), moved)
+    n = typeof(x).shape[axis]
+    if which == 1 or n == 0:
+        return mul(rows(diagonal, x), x)
+    read, met = ((1, n), (0, n - 1)) if which == 0 else ((0, n - 1), (1, n))
+    met_rows = shape.slice_axis(x, axis, *met)
+    product = mul(rows(shape.slice_axis(diagonal, axis, *read), met_rows), met_rows)
+    return shape.pad_axis(product, axis, *((1, 0) if which == 0 else (0, 1)))

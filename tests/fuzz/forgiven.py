@@ -38,6 +38,57 @@ def _kind(operand: Operand) -> str:
 
 
 TABLE = [
+    Forgiven("points are vectors, as in SciPy", "jsp.stats.multinomial.*", "refuses", "^AxisError"),
+    Forgiven("an axis is an integer, as in NumPy", "jnp.packbits*", "refuses", "^TypeError"),
+    Forgiven("of no elements a mode is refused too", "jnp.put*", "refuses", "^NotImplementedError"),
+    Forgiven("matrices are square, as in SciPy", "jsp.linalg.hessenberg*", "refuses", "^MatrixSh"),
+    Forgiven("XLA's algorithms, here emulated", "nn.dot_product_attention*", "accepts", "float16"),
+    Forgiven("NaN is in no range, as in SciPy", "jsp.stats.uniform.*", "value", "nan"),
+    Forgiven(
+        "of many degrees of freedom and large numbers JAX's terms cancel, SciPy's do not",
+        "jsp.stats.t.*|jsp.special.beta*",
+        "value",
+        values="extreme edges among",
+    ),
+    Forgiven(
+        "coefficients of numbers near a dtype's limits lose all digits",
+        "jnp.polyfit* vjp|jnp.polyfit* jvp",
+        "value",
+        values="extreme edges among",
+    ),
+    Forgiven(
+        "more factors than reflections: LAPACK reads beyond the array",
+        "lax.linalg.ormqr*",
+        "refuses value",
+        why="^ValueError|^EffaxError",
+    ),
+    Forgiven(
+        "numbers that are not finite stay out of the half of a factor that is zero",
+        "lax.linalg.cholesky_update*",
+        "value",
+        why="nan",
+        values="extreme edges among",
+    ),
+    Forgiven(
+        "a step more or less, where the last is next to nothing",
+        "lax.linalg.qdwh*",
+        "value",
+        why=r"^\d+ instead of \d+$",
+    ),
+    Forgiven(
+        "an infinite matrix has no singular vectors: LAPACK leaves what it has, or never ends",
+        "*.svd*",
+        "value",
+        why=r"^\[*\(?nan",
+        values="extreme edges among",
+    ),
+    Forgiven(
+        "signs and phases jump where complex numbers are real",
+        "*.linalg.svd*|*.linalg.qr*",
+        "difference",
+        dtypes="complex64 complex128",
+        values="positive few",
+    ),
     Forgiven(
         "JAX leaves four bits out of many functions, as some platforms can't; XLA's CPU can",
         "*",
@@ -190,7 +241,7 @@ TABLE = [
         "refuses",
         why="^ValueError",
     ),
-    Forgiven("NumPy takes lists of axes here", "jnp.*", "accepts", code=r"axis[ab]?=\["),
+    Forgiven("NumPy takes lists of axes here", "jnp.*|nn.*", "accepts", code=r"axis[ab]?=\["),
     Forgiven(
         "places are counted by integers: NumPy refuses Booleans and floats too",
         "jnp.unravel_index*",

@@ -9,19 +9,22 @@ from tests.grid.play import Drawer, Entry
 EDGES = "among:nan:inf:-inf:0:-0.0:1:-1:2"
 
 
-def fixed(code: str, *operands: tuple[str, tuple[int, ...], str]) -> Drawer:
+Given = tuple[str, tuple[int, ...], str] | tuple[str, tuple[int, ...], str, str]
+"""A dtype, a shape, a kind of values, and a form other than "array"."""
+
+
+def fixed(code: str, *operands: Given) -> Drawer:
     """A case that is always the same, with and without 64 bits."""
 
     def drawer(g: Grid, name: str) -> str:
-        g.operands.extend(Operand(*o, seed=i) for i, o in enumerate(operands))
+        for i, (dtype, shape, kind, *form) in enumerate(operands):
+            g.operands.append(Operand(dtype, shape, kind, i, *form))
         return code
 
     return drawer
 
 
-def _entry(
-    code: str, *operands: tuple[str, tuple[int, ...], str], slack: float = 4, smooth: bool = True
-) -> Entry:
+def _entry(code: str, *operands: Given, slack: float = 4, smooth: bool = True) -> Entry:
     return Entry(fixed(code, *operands), wide=False, slack=slack, either=True, smooth=smooth)
 
 
@@ -447,5 +450,77 @@ TABLE = {
     "a matrix of large numbers that has no inverse": _entry(
         "jnp.linalg.det(jnp.concatenate([a, 2 * a, 1e38 * jnp.flip(a), jnp.ones((1, 4))]))",
         ("float32", (1, 4), "positive"),
+        smooth=False,
+    ),
+    "activations of numbers that are weak and narrow": _entry(
+        "[f(x) for x in (a, b, c) for f in (nn.softplus, nn.mish, nn.soft_sign, nn.log_sigmoid)]",
+        ("float32", (3,), "normal", "weak"),
+        ("bfloat16", (3,), "normal", "weak"),
+        ("complex64", (3,), "normal", "weak"),
+        slack=50,
+        smooth=False,
+    ),
+    "softmax of a mask keeps the dtype": _entry(
+        "nn.softmax(a, where=b), nn.log_softmax(c, where=b)",
+        ("bfloat16", (3,), "normal", "weak"),
+        _B,
+        ("float32", (3,), "normal", "weak"),
+        slack=50,
+        smooth=False,
+    ),
+    "an axis that only a mask has": _entry(
+        "nn.softmax(a, where=b, axis=1)", _F, ("bool", (2, 3), "normal")
+    ),
+    "log1mexp of complex numbers": _entry(
+        "nn.log1mexp(a), nn.log1mexp(b)", _C, ("complex64", (9,), EDGES), slack=50, smooth=False
+    ),
+    "columns reflected by integers": _entry(
+        "lax.linalg.ormqr(a, b, a)", ("int8", (2, 2), "few"), _I
+    ),
+    "reflections of several batches": _entry(
+        "lax.linalg.ormqr(a, b, a)", ("float32", (2, 2), "normal"), ("float32", (2, 2), "normal")
+    ),
+    "factors of another dtype": _entry(
+        "lax.linalg.householder_product(a, b)",
+        ("float32", (2, 2), "normal"),
+        ("complex64", (2,), "normal"),
+    ),
+    "weakness of reflected columns": _entry(
+        "lax.linalg.householder_product(lax.full((3, 2), 1.0), lax.full((2,), 1.0)), "
+        "lax.linalg.ormqr(lax.full((3, 2), 1.0), lax.full((2,), 1.0), lax.full((3, 1), 1.0))"
+    ),
+    "the slope of diagonals beside an infinity": _entry(
+        "jax.vjp(lambda l, d, u, b: lax.linalg.tridiagonal_solve(l, d, u, b), a, a, a, b)[1](b)[:3:2]",
+        ("float32", (1,), "positive"),
+        ("float32", (1, 2), "among:inf:nan"),
+        smooth=False,
+    ),
+    "Schur's form without vectors": _entry(
+        "lax.linalg.schur(a, compute_schur_vectors=None)",
+        ("float32", (1, 1), "normal"),
+        smooth=False,
+    ),
+    "axes of a fold, counted from the end": _entry("lax.reduce(a, 0.0, lax.add, (-1,))", _X),
+    "complex numbers of long integers in order": _entry(
+        "jnp.sort_complex(a), jnp.sort_complex(b)", ("int64", (3,), "few"), ("uint32", (3,), "few")
+    ),
+    "complex parts of weak numbers": _entry(
+        "a.view('float32'), b.view('complex64'), b.view('int32')",
+        ("complex64", (2,), "normal", "weak"),
+        ("float32", (2,), "normal", "weak"),
+        smooth=False,
+    ),
+    "weak samples without a trend": _entry(
+        "jsp.signal.detrend(a), jsp.signal.detrend(a, type='constant')",
+        ("float32", (5,), "normal", "weak"),
+        slack=50,
+    ),
+    "densities of points in another dtype": _entry(
+        "[x.dtype for x in (jsp.stats.gaussian_kde(a).pdf(b), jsp.stats.gaussian_kde(b).pdf(a), "
+        "jsp.stats.gaussian_kde(b, weights=c).pdf(b))]",
+        ("float64", (5,), "distinct"),
+        ("float32", (5,), "distinct"),
+        ("float64", (5,), "positive"),
+        smooth=False,
     ),
 }

@@ -14,11 +14,13 @@ from effax.effects.value import Array, ArrayLike
 from effax.lax import linalg
 from effax.nn import logsumexp
 from effax.numpy.decompositions import floats
+from effax.operands.promoting import promote_dtypes_inexact
 from effax.scipy import special
 
 
 def _normal_logarithms(points: Array, centers: Array, cov: Array) -> Array:
     """The logarithms of normal densities around each center (rows) at each point (columns)."""
+    points, centers, cov = promote_dtypes_inexact(points, centers, cov)
     factor = linalg.cholesky(cov)
     gaps = points[:, None, :] - centers[:, :, None]
     d = gaps.shape[0]
@@ -66,7 +68,10 @@ class gaussian_kde:  # noqa: N801  (SciPy's name)
         bw_method: str | ArrayLike | Callable[[Any], ArrayLike] | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
-        (samples,) = floats("gaussian_kde", dataset)
+        if weights is None:
+            (samples,) = floats("gaussian_kde", dataset)
+        else:
+            samples, weights = floats("gaussian_kde", dataset, jnp.asarray(weights))
         samples = jnp.atleast_2d(samples)
         if jnp.issubdtype(samples.dtype, jnp.complexfloating):
             raise NotImplementedError("gaussian_kde does not support complex data")
@@ -79,7 +84,7 @@ class gaussian_kde:  # noqa: N801  (SciPy's name)
         if weights is None:
             self.weights = jnp.full(n, 1 / n, samples.dtype)
         else:
-            given = jnp.asarray(weights, dtype=samples.dtype)
+            given = jnp.asarray(weights)
             if given.ndim != 1:
                 raise ValueError("`weights` input should be one-dimensional.")
             if given.shape[0] != n:

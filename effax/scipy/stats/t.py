@@ -29,10 +29,13 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     -1.576
     """
     z = (x - loc) / scale
-    more = 0.5 * (df + 1)
     # Use betaln: the difference of two gammaln loses all digits for large df.
     constant = special.betaln(0.5 * df, 0.5) + 0.5 * jnp.log(df) + jnp.log(scale)
-    return -constant - more * jnp.log1p(z * z / df)
+    square = z * z / df
+    # A square below the normal numbers would be taken as 0, and its product with df lost.
+    tiny = square < jnp.finfo(jnp.result_type(square, float)).eps
+    rest = 0.5 * (df + 1) * jnp.log1p(square)
+    return -constant - jnp.where(tiny, 0.5 * (square + z * z), rest)
 
 
 pdf = exponential("pdf", logpdf, "1.0, 3.0", "0.207")
