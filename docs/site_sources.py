@@ -151,6 +151,8 @@ def link_sources(app: Sphinx, doctree: nodes.document) -> None:
     for link in links:
         target = link.get("reftarget", "").partition("#")[0]
         path = Path(os.path.normpath(here / target))
+        if link.get("refdomain") == "doc":  # a page, or Markdown that is none
+            path = ROOT / f"{target}.md"
         if not target or not path.exists() or not path.is_relative_to(ROOT):
             continue
         name = path.relative_to(ROOT).as_posix()

@@ -148,9 +148,5 @@ def _number(x: float) -> str:
 
 
 def _bytes(count: int) -> str:
-    n = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if n < 1000 or unit == "GB":
-            break
-        n /= 1000
-    return f"{n:.3g} {unit}"
+    power = min(len(str(count)) - 1, 9) // 3
+    return f"{count / 1000**power:.3g} {('B', 'kB', 'MB', 'GB')[power]}"

@@ -68,7 +68,7 @@ def test_many_equal_and_graded_eigenvalues():
     ):
         x = ((q * values) @ q.T).astype("float32")
         v, w = eigh(x[None], 8)
-        np.testing.assert_allclose(w[0], np.sort(values), atol=1e-6 * values.max())
+        np.testing.assert_allclose(w[0], np.sort(values), atol=4e-6 * values.max())
         assert np.abs(v[0].T @ v[0] - np.eye(32)).max() < 2e-6
 
 
