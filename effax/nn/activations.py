@@ -53,9 +53,9 @@ def _with_floats(name: str, x: ArrayLike) -> Array:
 
 
 def _with_integers(name: str, x: ArrayLike) -> Array:
-    """x as it is after meeting a Python integer: Booleans have become weakly typed floats."""
-    meets = is_bool(typeof(_checked(name, x)).dtype)
-    return (_with_floats if meets else _inexact)(name, x)
+    """x as it is after meeting a Python integer: Booleans have become weakly typed floats, and weak
+    integers are of the default dtype."""
+    return promote_inexact(asarray(_checked(name, x)), 0, name=name)[0]
 
 
 def _only_inexact(name: str, x: ArrayLike) -> Array:
@@ -261,7 +261,7 @@ def log_sigmoid(x: ArrayLike) -> Array:
     >>> nn.log_sigmoid(-100.0)
     Array(-100., dtype=float32, weak_type=True)
     """
-    x = _inexact("log_sigmoid", _no_bool("log_sigmoid", x))
+    x = _with_integers("log_sigmoid", _no_bool("log_sigmoid", x))
     return elementwise.neg(_softplus(elementwise.neg(x)))
 
 

@@ -38,6 +38,14 @@ def _kind(operand: Operand) -> str:
 
 
 TABLE = [
+    Forgiven("counts are real numbers", "random.multinomial*", "refuses", "^ValueError", "complex"),
+    Forgiven(
+        "bits of floats are not combined, of no elements either",
+        "jnp.bitwise_*",
+        "refuses",
+        why="^TypeError",
+        code="dtype='(float|bfloat|complex)",
+    ),
     Forgiven("points are vectors, as in SciPy", "jsp.stats.multinomial.*", "refuses", "^AxisError"),
     Forgiven("an axis is an integer, as in NumPy", "jnp.packbits*", "refuses", "^TypeError"),
     Forgiven("of no elements a mode is refused too", "jnp.put*", "refuses", "^NotImplementedError"),
@@ -277,7 +285,7 @@ TABLE = [
         "lax takes Python numbers in the dtype of the other operands, here too",
         "lax.igamma*|lax.polygamma*|lax.zeta*|lax.betainc*|lax.random_gamma_grad*|lax.nextafter*|"
         "lax.mul*|lax.add*|lax.sub*|lax.div*|lax.max*|lax.min*|lax.rem*|lax.pow*|lax.clamp*|"
-        "lax.le*|lax.lt*|lax.ge*|lax.gt*|lax.eq*|lax.ne*",
+        "lax.shift_*|lax.le*|lax.lt*|lax.ge*|lax.gt*|lax.eq*|lax.ne*",
         "accepts",
         why="TypeError$",
         code=r"\W-?\d",

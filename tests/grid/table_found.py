@@ -460,6 +460,11 @@ TABLE = {
         slack=50,
         smooth=False,
     ),
+    "activations of weak integers": _entry(
+        "[f(a) for f in (nn.softplus, nn.mish, nn.soft_sign, nn.log_sigmoid)]",
+        ("int32", (3,), "normal", "weak"),
+        slack=50,
+    ),
     "softmax of a mask keeps the dtype": _entry(
         "nn.softmax(a, where=b), nn.log_softmax(c, where=b)",
         ("bfloat16", (3,), "normal", "weak"),
