@@ -22,10 +22,13 @@ def run(n):
     for _ in range(n):
         f(x).block_until_ready()
 
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    run(10)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 10
+
 run(40)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-run(20)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 20)
+print(min(faults() for _ in range(6)))  # another thread may still get its first pages
 """
 
 

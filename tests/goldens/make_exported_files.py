@@ -10,14 +10,13 @@ import collections
 import json
 import os
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
-
 import numpy as np
 
 X = np.linspace(-2.0, 3.0, 6, dtype=np.float32).reshape(2, 3)
 
 
 def main() -> None:
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
     import jax
     import jax.numpy as jnp
     from jax import export

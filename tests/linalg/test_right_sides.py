@@ -71,6 +71,8 @@ def test_pinv_takes_several_bounds_for_one_matrix():
 
 
 def test_householder_product_refuses_shapes_that_do_not_fit():
-    for a, taus in [((2, 3), (2,)), ((3, 2), (3,)), ((3, 3), (3, 0)), ((0, 2), (2,))]:
+    for a, taus in [((2, 3), (2,)), ((3, 2), (3,)), ((0, 2), (2,))]:
         with pytest.raises(ValueError, match="householder_product"):
             lax.linalg.householder_product(jnp.ones(a), jnp.ones(taus))
+    with pytest.raises(TypeError, match="one batch"):
+        lax.linalg.householder_product(jnp.ones((3, 3)), jnp.ones((3, 0)))
