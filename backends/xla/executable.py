@@ -55,11 +55,13 @@ class Executable:
         ordered: bool = False,
     ) -> None:
         self.raw = raw
-        self.run: Callable[..., Any] = raw.execute_sharded
+        self.run: Callable[..., Any]
         if placement.device.backend.absent:
-            self.run = self._refuse
+            self.run = self._refuse  # jaxlib's executable for an absent device can't be launched
         elif len(placement.devices) > 1:
             self.run = self._launch_on_all
+        else:
+            self.run = raw.execute_sharded
         self.placement = placement
         self.out_specs = [spec.update(committed=False) for spec in out_specs]
         self.committed_specs = [spec.update(committed=True) for spec in out_specs]
