@@ -93,6 +93,11 @@ def kernels():
 @check
 def matrices():
     """Decompositions by cuSOLVER and cuSPARSE, put together again."""
+    with jax.default_matmul_precision("highest"):
+        decompositions()
+
+
+def decompositions():
     for shape in ((16, 8), (2, 64, 48), (1500, 20), (20, 1500)):
         x = normal(*shape)
         u, s, vh = jnp.linalg.svd(jnp.array(x), full_matrices=False)
@@ -113,6 +118,71 @@ def matrices():
     _, d, e, _ = jax.lax.linalg.tridiagonal(jnp.array(x + x.T))
     form = jnp.diag(d) + jnp.diag(e, 1) + jnp.diag(e, -1)
     on_gpu(jnp.linalg.eigvalsh(form), np.linalg.eigvalsh(x + x.T), 1e-3, 1e-3)
+
+
+@check
+def attention():
+    """cuDNN's attention and its gradient beside the plain form; the bounds are bfloat16's."""
+    q, k, v = (
+        jnp.array(normal(2, t, n, 64), "bfloat16") for t, n in ((256, 8), (512, 2), (512, 2))
+    )
+    bias = jnp.array(normal(1, 8, 256, 512), "bfloat16")
+    mask = jnp.array(RNG.random((2, 1, 256, 512)) < 0.8).at[..., 0].set(True)
+    counted = np.array([200, 512], "int32")
+    cases = (
+        {},
+        {"is_causal": True, "scale": 0.2},
+        {"mask": mask},
+        {"bias": bias, "mask": mask},
+        {"is_causal": True, "local_window_size": (64, 0)},
+        {"key_value_seq_lengths": counted},
+    )
+    for options in cases:
+
+        def f(how, q, k, v, options=options):
+            return jax.nn.dot_product_attention(q, k, v, implementation=how, **options)
+
+        def slopes(how, f=f):
+            return jax.grad(lambda *xs: (f(how, *xs).astype("float32") ** 2).sum(), (0, 1, 2))
+
+        for form in (lambda how, f=f: jax.tree_util.Partial(f, how), slopes):
+            ours, plain = (jax.jit(form(how))(q, k, v) for how in ("cudnn", "xla"))
+            for x, y in zip(jax.tree.leaves(ours), jax.tree.leaves(plain), strict=True):
+                wide = np.asarray(y, "f4")
+                on_gpu(x.astype("float32"), wide, rtol=0.05, atol=0.03 * np.abs(wide).max())
+    lanes = [jnp.stack([x, 2 * x, -x]) for x in (q, k, v)]
+    ours, plain = (
+        jax.jit(
+            jax.vmap(lambda *xs, how=how: jax.nn.dot_product_attention(*xs, implementation=how))
+        )(*lanes)
+        for how in ("cudnn", "xla")
+    )
+    on_gpu(ours.astype("float32"), np.asarray(plain, "f4"), rtol=0.05, atol=0.05)
+
+
+@check
+def integers():
+    """Sorts of integers of 4 bits and convolutions of wide ones, which XLA for GPUs has not."""
+    x = RNG.integers(-8, 8, (5, 9)).astype("int8")
+    narrow = jnp.array(x).astype("int4")
+    on_gpu(jnp.sort(narrow, axis=1).astype("int32"), np.sort(x, axis=1))
+    on_gpu(jnp.argmin(narrow, axis=0), x.argmin(0))
+    for dtype in ("int8", "uint8", "int16", "int32", "uint32"):
+        ends = np.iinfo(dtype)
+        x = RNG.integers(ends.min, ends.max, (2, 3, 8, 8), dtype, endpoint=True)
+        w = RNG.integers(ends.min, ends.max, (4, 3, 3, 3), dtype, endpoint=True)
+        cpu = jax.devices("cpu")[0]
+        same = jax.lax.conv(jax.device_put(x, cpu), jax.device_put(w, cpu), (1, 1), "SAME")
+        on_gpu(jax.lax.conv(jnp.array(x), jnp.array(w), (1, 1), "SAME"), np.asarray(same), 0, 0)
+
+
+@check
+def folds():
+    """Sums that begin at another number than 0; pivots that point outside."""
+    on_gpu(jax.lax.reduce(jnp.full(3, 2), 5, jax.lax.add, (0,)), 11)
+    on_gpu(jax.lax.reduce_window(jnp.full(3, 2.0), 1.0, jax.lax.add, (2,)), np.full(2, 5.0))
+    order = jax.lax.linalg.lu_pivots_to_permutation(jnp.array([9, -3, 2], "int32"), 4)
+    on_gpu(order, [1, 3, 2, 0])
 
 
 @check

@@ -20,7 +20,7 @@ from effax.interpreters.stage import stage
 from effax.lax import operators
 from effax.lax.conversion import convert_element_type
 from effax.lax.shapes import axis_of
-from effax.operands.arguments import strong
+from effax.operands.arguments import broadcast, strong
 
 if TYPE_CHECKING:
     from effax.api.compiling.function_types import Cumulation, Position, Reduction
@@ -195,15 +195,19 @@ cumlogsumexp = _cumulative(
 
 
 def monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds: Any) -> Any:
-    """The effect that does the same as folding by one of lax's operators from its identity."""
-    if len(inits) != 1 or len(dtypes) != 1:
-        return None
+    """Return the effect that folds by one of lax's operators from its identity, or None.
+
+    The second result says whether the initial value is that identity. XLA may use the initial value
+    of a fold several times (its GPU compiler does), so any other value is combined with the result.
+    """
+    if len(inits) != 1 or len(dtypes) != 1 or typeof(inits[0]).shape:
+        return None, False
     # The public function may wrap the one that the table holds.
     found = folds.get(computation) or folds.get(getattr(computation, "__wrapped__", None))
-    if found is None or not _is_number(inits[0]):
-        return None
+    if found is None:
+        return None, False
     effect, identity = found
-    return effect if inits[0] == identity(dtypes[0]) else None
+    return effect, _is_number(inits[0]) and bool(inits[0] == identity(dtypes[0]))
 
 
 def _is_number(x: Any) -> bool:
@@ -308,12 +312,16 @@ def reduce(
     """
     xs, tree = tree_flatten(operands)
     axes = tuple(from_front(d, typeof(xs[0]).ndim) for d in dimensions)
-    effect = monoid(
+    effect, from_identity = monoid(
         computation, tree_flatten(init_values)[0], [typeof(x).dtype for x in xs], _REDUCTIONS
     )
     weak = all(typeof(i).weak_type for i in tree_flatten(init_values)[0])
-    if effect is not None:
+    if effect is not None and from_identity:
         found = [effect(xs[0], axes=axes)]
+    elif effect is not None:
+        xs, inits, _, tree = folded("reduce", operands, init_values, computation)
+        total = effect(xs[0], axes=axes)
+        found = [computation(broadcast(inits[0], typeof(total).shape), total)]
     else:
         xs, inits, body, tree = folded("reduce", operands, init_values, computation)
         found = reduction.reduce(*xs, *inits, body=body, axes=axes)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import operator as python_operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from effax.effects.rows import window
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
-from effax.operands.arguments import strong
-
-if TYPE_CHECKING:
-    pass
 from effax.lax.folds import WINDOWS, folded, monoid
+from effax.operands.arguments import broadcast, strong
 
 
 def _padding(
@@ -100,25 +97,30 @@ def reduce_window(
     strides = ones if window_strides is None else tuple(window_strides)
     base = ones if base_dilation is None else tuple(base_dilation)
     holes = ones if window_dilation is None else tuple(window_dilation)
-    attributes = {
+    pads = _padding(
+        padding,
+        lengths,  # "SAME" refers to the operand as it is given, as in JAX
+        [window.dilated(n, h) for n, h in zip(sizes, holes, strict=True)],
+        strides,
+    )
+    attributes: dict[str, Any] = {
         "window_dimensions": sizes,
         "window_strides": strides,
-        "padding": _padding(
-            padding,
-            lengths,  # "SAME" refers to the operand as it is given, as in JAX
-            [window.dilated(n, h) for n, h in zip(sizes, holes, strict=True)],
-            strides,
-        ),
+        "padding": pads,
         "base_dilation": base,
         "window_dilation": holes,
     }
-    effect = monoid(
+    effect, from_identity = monoid(
         computation, tree_flatten(init_value)[0], [typeof(x).dtype for x in xs], WINDOWS
     )
-    if effect is not None:
+    if effect is not None and from_identity:
         return tree_unflatten(tree, [effect(xs[0], **attributes)])
     xs, inits, body, tree = folded("reduce_window", operand, init_value, computation)
-    found = window.reduce_window(*xs, *inits, body=body, **attributes)
+    if effect is None:
+        found = window.reduce_window(*xs, *inits, body=body, **attributes)
+    else:
+        totals = effect(xs[0], **attributes)
+        found = [computation(broadcast(inits[0], typeof(totals).shape), totals)]
     return tree_unflatten(tree, [strong(x) for x in found])
 
 

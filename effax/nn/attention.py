@@ -14,6 +14,7 @@ from effax.eager.whole import whole
 from effax.effects.rows import contraction, shape
 from effax.effects.types import finfo, float32, int32, is_bool, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.nn import cudnn
 from effax.nn.functions import logsumexp, softmax
 
 
@@ -118,22 +119,20 @@ def dot_product_attention(
       query_seq_lengths: how many queries count, for each member of the batch.
       key_value_seq_lengths: how many keys count.
       local_window_size: how many keys before and after its own place a query sees.
-      implementation: "xla", or None for the best there is, which is that.
+      implementation: "xla", "cudnn" (NVIDIA's GPUs, 16-bit floats), or None for "xla".
       return_residual: give also the logarithms of the softmax's denominators, (B, T, N).
 
     Raises:
       ValueError: where shapes or dtypes do not fit.
+      NotImplementedError: for dtypes and lengths of heads that cuDNN has no kernels for.
+      UnhandledEffectError: where "cudnn" is compiled for another platform.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> x = jnp.ones((1, 2, 1, 4))
     >>> nn.dot_product_attention(x, x, x, is_causal=True).shape
     (1, 2, 1, 4)
     """
-    if implementation == "cudnn":
-        raise NotImplementedError(
-            "dot_product_attention: implementation='cudnn' is not supported; leave it out"
-        )
-    if implementation not in (None, "xla"):
+    if implementation not in (None, "xla", "cudnn"):
         raise ValueError(f"Unsupported implementation option: {implementation}")
     given = typeof(query).shape
     operands: list[Any] = [_four(x) for x in (query, key, value, bias, mask)]
@@ -157,6 +156,23 @@ def dot_product_attention(
     ):
         if lengths is not None and typeof(lengths).dtype != int32:
             raise ValueError(f"{name} dtype should be int32, but got {typeof(lengths).dtype.name}")
+    if implementation == "cudnn":
+        found = cudnn.attention(
+            q,
+            k,
+            v,
+            logit_bias,
+            seen_pairs,
+            _lengths(b, (t, query_seq_lengths), (s, key_value_seq_lengths)),
+            scale=1.0 / math.sqrt(h) if scale is None else scale,
+            causal=is_causal,
+            window=_window(local_window_size),
+            residual=return_residual,
+        )
+        out = shape.reshape(found[0], shape=given)
+        if not return_residual:
+            return out
+        return out, shape.reshape(found[1].astype(k.dtype), shape=given[:-1])
     logits_dtype = jnp.promote_types(q.dtype, float32)
     # Query heads that share keys and values are rows of one product, so that nothing is repeated.
     shared = n // heads
@@ -167,7 +183,13 @@ def dot_product_attention(
     if logit_bias is not None:
         logits = (logits + _grouped(logit_bias, shared)).astype(logits_dtype)
     seen = _visible(
-        seen_pairs, t, s, is_causal, query_seq_lengths, key_value_seq_lengths, local_window_size
+        seen_pairs,
+        t,
+        s,
+        is_causal,
+        query_seq_lengths,
+        key_value_seq_lengths,
+        _window(local_window_size),
     )
     if seen is not None:
         lowest = -0.7 * min(float(finfo(logits_dtype).max), float(finfo(float32).max))
@@ -185,6 +207,21 @@ def dot_product_attention(
         return out
     residual = jnp.moveaxis(logsumexp(logits, axis=-1).astype(k.dtype), 1, 2)
     return out, stop_gradient(shape.reshape(residual, shape=given[:-1]))
+
+
+def _window(size: int | tuple[int, int] | None) -> tuple[int, int] | None:
+    """How many keys before and after its own place a query sees."""
+    return (size, size) if isinstance(size, int) else size
+
+
+def _lengths(batch: int, *given: tuple[int, ArrayLike | None]) -> list[Array]:
+    """Lengths for each member of the batch, whole ones where none are given; or no list at all."""
+    if all(lengths is None for _, lengths in given):
+        return []
+    return [
+        jnp.full(batch, whole, int32) if lengths is None else jnp.asarray(lengths)
+        for whole, lengths in given
+    ]
 
 
 def _grouped(x: Array, shared: int) -> Array:
@@ -213,7 +250,7 @@ def _visible(
     is_causal: bool,
     query_lengths: ArrayLike | None,
     key_lengths: ArrayLike | None,
-    window: int | tuple[int, int] | None,
+    window: tuple[int, int] | None,
 ) -> Array | None:
     """Return the mask of keys that each query sees, broadcastable to (B, N, T, S); None for all."""
     queries, keys = jnp.arange(t)[:, None], jnp.arange(s)[None, :]
@@ -221,7 +258,7 @@ def _visible(
     if is_causal:
         parts.append((keys <= queries)[None, None])
     if window is not None:
-        before, after = (window, window) if isinstance(window, int) else window
+        before, after = window
         inside = (queries <= keys + before) & (queries >= keys - after)
         parts.append(inside[None, None])
     if query_lengths is not None:

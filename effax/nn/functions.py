@@ -23,7 +23,7 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.numpy.reductions import check_mask
+from effax.numpy.reductions import accumulator, check_mask
 from effax.operands.arguments import (
     broadcast,
     canonical_axes,
@@ -51,6 +51,14 @@ def _over(effect: Any, x: Array, axes: tuple[int, ...], keepdims: bool = True) -
         return folded
     lengths = tuple(1 if i in axes else n for i, n in enumerate(typeof(x).shape))
     return shapes.reshape(folded, shape=lengths)
+
+
+def _sum(x: Array, axes: tuple[int, ...], keepdims: bool = True) -> Array:
+    """The sum over axes, of narrow floats added up in float32, as NumPy and JAX do."""
+    type = typeof(x)
+    wide = cast(x, accumulator(type.dtype), type.weak_type)
+    total = _over(reduction.reduce_sum, wide, axes, keepdims)
+    return cast(total, type.dtype, type.weak_type)
 
 
 def _like(x: ArrayLike, y: ArrayLike) -> Array:
@@ -172,7 +180,7 @@ def logsumexp(
     terms = transcendental.exp(below)
     if factor is not None:
         terms = elementwise.mul(terms, factor)
-    total = _over(reduction.reduce_sum, _masked(terms, where, 0.0), axes, keepdims)
+    total = _sum(_masked(terms, where, 0.0), axes, keepdims)
     if not keepdims:
         largest = shapes.reshape(largest, shape=without(typeof(x).shape, axes))
     result = _logarithm(total, largest, return_sign, factor is not None)
@@ -217,7 +225,7 @@ def logmeanexp(
         count = math.prod(typeof(x).shape[i] for i in axes)
         return elementwise.sub(total, math.log(count) if count else -math.inf)
     ones = conversion.convert_element_type(_mask(where, x), dtype=type.dtype)
-    counted = _over(reduction.reduce_sum, ones, axes, keepdims)
+    counted = _sum(ones, axes, keepdims)
     return elementwise.sub(total, transcendental.log(counted))
 
 
@@ -238,7 +246,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     largest = _stopped_max(x, axes, where)
     shifted = elementwise.sub(_masked(x, where, -math.inf), _like(largest, x))
     terms = _masked(transcendental.exp(shifted), where, 0.0)
-    total = transcendental.log(_over(reduction.reduce_sum, terms, axes))
+    total = transcendental.log(_sum(terms, axes))
     return _masked(elementwise.sub(shifted, _like(total, x)), where, -math.inf)
 
 
@@ -258,7 +266,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
     x, axes = _prepared("softmax", x, axis, where)
     largest = _stopped_max(x, axes, where)
     terms = transcendental.exp(elementwise.sub(_masked(x, where, -math.inf), _like(largest, x)))
-    total = _over(reduction.reduce_sum, _masked(terms, where, 0.0), axes)
+    total = _sum(_masked(terms, where, 0.0), axes)
     return _masked(elementwise.div(terms, _like(total, x)), where, 0.0)
 
 
@@ -321,11 +329,15 @@ def _difference(x: ArrayLike, y: Array) -> tuple[Array, Array]:
 
 
 def _mean(x: ArrayLike, axes: tuple[int, ...], where: Any) -> Array:
+    """The mean over axes, of narrow floats computed in float32."""
+    type = typeof(x)
+    x = cast(x, accumulator(type.dtype), type.weak_type)
     total = _over(reduction.reduce_sum, _masked(x, where, 0.0), axes)
-    if where is None:
-        return elementwise.div(total, float(math.prod(typeof(x).shape[i] for i in axes)))
-    ones = conversion.convert_element_type(_mask(where, x), dtype=typeof(x).dtype)
-    return elementwise.div(total, _over(reduction.reduce_sum, ones, axes))
+    count: Any = float(math.prod(type.shape[i] for i in axes))
+    if where is not None:
+        ones = conversion.convert_element_type(_mask(where, x), dtype=typeof(x).dtype)
+        count = _over(reduction.reduce_sum, ones, axes)
+    return cast(elementwise.div(total, count), type.dtype, type.weak_type)
 
 
 def one_hot(

@@ -30,6 +30,7 @@ from effax.effects.types import (
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel
+from effax.numpy.reductions import accumulator
 from effax.numpy.sorting import order_of, searchsorted
 from effax.operands.arguments import (
     broadcast,
@@ -248,7 +249,7 @@ def trapezoid(
     if len(shape_of(width)) == 0 and n >= 2:
         # One sum of the array in place is several times faster than a sum of pairs of neighbours.
         ends = [shape.squeeze(shape.slice_axis(y, axis, i, i + 1), (axis,)) for i in (0, n - 1)]
-        inside = reduction.reduce_sum(shape.slice_axis(y, axis, 1, n - 1), axes=(axis,))
+        inside = _sum(shape.slice_axis(y, axis, 1, n - 1), axis)
         total = elementwise.add(inside, elementwise.mul(elementwise.add(*ends), 0.5))
         return strong(combine(elementwise.mul, total, width))
     sums = elementwise.add(
@@ -258,8 +259,15 @@ def trapezoid(
         width = shape.expand_dims(width, [i for i in range(len(shape_of(y))) if i != axis])
     areas = combine(elementwise.mul, sums, width)
     axis += len(shape_of(areas)) - len(shape_of(sums))
-    twice = reduction.reduce_sum(areas, axes=(axis,))
+    twice = _sum(areas, axis)
     return strong(elementwise.mul(twice, 0.5))
+
+
+def _sum(x: Any, axis: int) -> Any:
+    """The sum along an axis, of narrow floats added up in float32."""
+    type = typeof(x)
+    total = reduction.reduce_sum(cast(x, accumulator(type.dtype)), axes=(axis,))
+    return cast(total, type.dtype, type.weak_type)
 
 
 @whole("axis")

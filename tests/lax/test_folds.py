@@ -59,3 +59,30 @@ def test_inside_of_loops():
     rows = np.stack([X, 2 * X])
     each = [effax.grad(f)(x) for x in rows]
     np.testing.assert_allclose(effax.vmap(effax.grad(f))(rows), each, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("init", [0.5, np.float32(2), 1])
+def test_a_fold_from_a_number_that_is_no_identity_uses_it_once(name, init):
+    """XLA's compiler for GPUs used it for each part of the array: sums of three were 10, not 8."""
+    operator = getattr(lax, name)
+
+    def plain(x, y):  # any other function is folded by it as it is
+        return operator(x, y)
+
+    folded, wanted = (lax.reduce(X, init, f, (0,)) for f in (operator, plain))
+    np.testing.assert_allclose(folded, wanted, rtol=1e-6)
+    assert folded.dtype == wanted.dtype
+    text = effax.jit(lambda x: lax.reduce(x, init, operator, (0,))).lower(X).as_text()
+    assert text.count("stablehlo.reduce") == 1
+    assert "({" not in text or name in ("max", "min")  # it has no region for XLA to guess about
+
+
+@pytest.mark.parametrize("name", ["add", "max", "min"])
+@pytest.mark.parametrize("options", WINDOWS)
+def test_windows_from_a_number_that_is_no_identity_use_it_once(name, options):
+    operator = getattr(lax, name)
+    both = (
+        lax.reduce_window(X, 0.5, f, **options) for f in (operator, lambda x, y: operator(x, y))
+    )
+    np.testing.assert_allclose(*both, rtol=1e-6)

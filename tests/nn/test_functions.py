@@ -176,3 +176,20 @@ def test_grouped_queries_repeat_no_keys():
     q, k = effax.ShapeDtypeStruct((1, 4, 8, 2), "f4"), effax.ShapeDtypeStruct((1, 5, 2, 2), "f4")
     text = effax.jit(nn.dot_product_attention).lower(q, k, k).as_text()
     assert "tensor<1x5x8x2xf32>" not in text
+
+
+@pytest.mark.parametrize("dtype, bound", [("bfloat16", 4e-3), ("float16", 6e-4)])
+def test_narrow_floats_are_added_up_in_float32(dtype, bound):
+    """Rows of a softmax in bfloat16 summed to 1 within 8e-3 only."""
+    x = jnp.asarray(np.random.default_rng(0).standard_normal((64, 8192)), dtype)
+    wide = np.asarray(x).astype(np.float64)
+    rows = np.asarray(nn.softmax(x)).astype(np.float64).sum(1)
+    np.testing.assert_allclose(rows, 1, rtol=bound)
+    wanted = (wide - wide.mean(1, keepdims=True)) / wide.std(1, keepdims=True)
+    found = np.asarray(nn.standardize(x)).astype(np.float64)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=8 * bound)
+    where = wide > 0
+    mean = np.mean(wide, axis=1, where=where, keepdims=True)
+    std = np.std(wide, axis=1, where=where, keepdims=True)
+    found = np.asarray(nn.standardize(x, where=jnp.asarray(where))).astype(np.float64)
+    np.testing.assert_allclose(found, (wide - mean) / std, rtol=0, atol=32 * bound)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from effax.backends.xla.lowering.contraction import precision_names, widened
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.rows import convolution
+from effax.effects.errors import UnhandledEffectError
+from effax.effects.rows import convolution, shape
 from effax.effects.rows.complex import complex, imag, real
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.convolution import ConvDimensionNumbers
-from effax.effects.rows.elementwise import add, sub
-from effax.effects.types import ShapedArray, is_complex, real_dtype
+from effax.effects.rows.elementwise import add, mul, sub
+from effax.effects.rows.logical import and_, shift_right_logical
+from effax.effects.types import ShapedArray, bit_width, is_complex, is_integer, real_dtype, typeof
 
 
 def _layout(spec: Sequence[int], first: str, second: str) -> str:
@@ -37,6 +43,42 @@ def _by_parts(x: Any, y: Any, **how: Any) -> Any:
     return complex(sub(both, second), add(both, first))
 
 
+def _of_integers(x: Any, y: Any, dtype: Any, **how: Any) -> Any:
+    """Convolutions of floats that hold each sum of integers exactly; cuDNN has none of integers.
+
+    Integers of 32 bits are two halves of 16: modulo 2**32 the product of the high ones is zero.
+    """
+    out_axis = how["dimension_numbers"].rhs_spec[0]
+    terms = math.prod(n for i, n in enumerate(typeof(y).shape) if i != out_axis)
+    narrow = max(bit_width(typeof(v).dtype) for v in (x, y))
+    floats = np.dtype("float32" if narrow <= 8 and terms < 256 else "float64")
+
+    def convolved(x: Any, y: Any) -> Any:
+        x, y = (convert_element_type(v, dtype=floats) for v in (x, y))
+        sums = convolution.conv_general_dilated(x, y, **how | {"preferred_element_type": None})
+        return convert_element_type(
+            convert_element_type(sums, dtype=np.dtype("int64")), dtype=dtype
+        )
+
+    if narrow <= 16:
+        return convolved(x, y)
+    (a, b), (c, d) = (_halves(v) for v in (x, y))
+    crossed = add(convolved(a, d), convolved(b, c))
+    return add(convolved(b, d), mul(crossed, _filled(1 << 16, crossed)))
+
+
+def _filled(number: int, like: Any) -> Any:
+    """An array of one number, of the type of another array."""
+    type = typeof(like)
+    return shape.broadcast_in_dim(np.array(number, type.dtype), shape=type.shape, dims=())
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """The high and the low 16 bits of each integer, as unsigned integers."""
+    bits = convert_element_type(x, dtype=np.dtype("uint32"))
+    return shift_right_logical(bits, _filled(16, bits)), and_(bits, _filled(0xFFFF, bits))
+
+
 @rule(convolution.conv_general_dilated)
 def lower_conv_general_dilated(
     w: Writer,
@@ -58,6 +100,14 @@ def lower_conv_general_dilated(
     if is_complex(type.dtype) and w.platform in ("cuda", "gpu"):
         how = w.equation.attributes
         return w.performed(lambda x, y: _by_parts(x, y, **how), lhs, rhs)
+    if is_integer(lhs.dtype) and w.platform in ("cuda", "gpu"):
+        if max(bit_width(v.dtype) for v in (lhs, rhs)) > 32:
+            raise UnhandledEffectError(
+                f"conv_general_dilated of {lhs.dtype}: cuDNN has none of integers, and no "
+                "float of a GPU holds sums of 64-bit products exactly; convert to int32 or float64"
+            )
+        how = w.equation.attributes
+        return w.performed(lambda x, y: _of_integers(x, y, type.dtype, **how), lhs, rhs)
     if 0 in type.shape or 0 in lhs.shape or 0 in rhs.shape:
         return w.constant(0, type)
     lhs, rhs = widened(w, lhs, rhs)

@@ -11,6 +11,7 @@ from effax.backends.xla import artifact
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.sharding import lower_constraint
 from effax.backends.xla.lowering.writer import Name, Writer, nested, number, rule, tensor
+from effax.effects.errors import UnhandledEffectError
 from effax.effects.rows.foreign import (
     Module,
     Target,
@@ -75,6 +76,11 @@ def _lower_target(acts: bool) -> Any:
         target: Target,
         **_: Any,
     ) -> list[Name]:
+        if target.name.startswith("__cudnn$") and w.platform not in ("cuda", "gpu"):
+            raise UnhandledEffectError(
+                f"{target.name} is a kernel of cuDNN, which the platform {w.platform!r} has not; "
+                "leave out implementation='cudnn', or compile for an NVIDIA GPU"
+            )
         ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
         result = outs if len(types) == 1 else f"({outs})"
         given = [

@@ -238,7 +238,10 @@ def lower_lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
 def lower_pivots_to_permutation(
     w: Writer, types: Sequence[ShapedArray], pivots: Name, *, size: int
 ) -> Name:
-    if is_gpu(w) and pivots.shape[-1]:
+    if is_gpu(w) and pivots.shape[-1] and size:
+        # The kernel writes wherever a pivot points.
+        ends = [w.constant(i, ShapedArray((), pivots.dtype)) for i in (0, size - 1)]
+        pivots = w.simple("clamp", [ends[0], pivots, ends[1]], pivots.type)
         return foreign(w, "cu_lu_pivots_to_permutation", [pivots], types, len(pivots.shape) - 1)[0]
     return w.performed(lambda p: _permutation(p, size), pivots)
 

@@ -16,7 +16,16 @@ from effax.effects.program import Program
 from effax.effects.rows import comparison, reduction, selection
 from effax.effects.rows.conversion import from_ordered_bits, ordered_bits
 from effax.effects.rows.reduction import highest, lowest
-from effax.effects.types import ShapedArray, iinfo, is_bool, is_complex, real_dtype, typeof
+from effax.effects.types import (
+    ShapedArray,
+    iinfo,
+    is_bool,
+    is_complex,
+    is_integer,
+    is_signed,
+    real_dtype,
+    typeof,
+)
 from effax.interpreters.stage import stage
 
 Combine = Callable[[Writer, Name, Name], Name]
@@ -68,6 +77,15 @@ def extremum(operation: str, direction: str) -> Combine:
 
 add, mul = plain("add"), plain("multiply")
 maximum, minimum = extremum("maximum", "GT"), extremum("minimum", "LT")
+
+
+def whole_bytes(w: Writer, x: Name) -> Name:
+    """Integers of less than a byte as bytes: XLA for GPUs does not sort them, or find the least."""
+    dtype = x.dtype
+    if w.platform not in ("cuda", "gpu") or not is_integer(dtype) or bit_width(dtype) >= 8:
+        return x
+    byte = np.dtype(np.int8 if is_signed(dtype) else np.uint8)
+    return w.simple("convert", [x], x.type.update(dtype=byte))
 
 
 def reduce_text(
@@ -192,6 +210,7 @@ def _lower_position(effect: Effect, direction: str, identity: Callable[[Any], An
     ) -> Name:
         """Reduce pairs (value, position); the first of equals wins, and NaN beats all."""
         type = types[0]
+        x = whole_bytes(w, x)
         counts = ShapedArray(x.shape, index_dtype)
         at = w.op(f"stablehlo.iota dim = {axis} : {tensor(counts)}", counts)
         value = ShapedArray((), x.dtype)

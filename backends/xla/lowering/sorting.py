@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from effax.backends.xla.lowering.reduction import whole_bytes
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.rows import sorting
@@ -21,6 +22,7 @@ def lower_sort(
     num_keys: int,
 ) -> list[Name]:
     """The comparator is the order that `effects/rows/sorting.py` defines, staged on scalars."""
+    operands = tuple(whole_bytes(w, x) for x in operands)
     scalars = [ShapedArray((), x.dtype) for x in operands]
 
     def compared(*values: Name) -> list[Name]:
@@ -32,12 +34,17 @@ def lower_sort(
 
     region = w.region([t for t in scalars for _ in range(2)], compared, "stablehlo.return")
     ins = ", ".join(x.text for x in operands)
-    outs = ", ".join(map(tensor, types))
+    sorted_types = [x.type for x in operands]
+    outs = ", ".join(map(tensor, sorted_types))
     text = (
         f'"stablehlo.sort"({", ".join(operands)}) ({region}) {{dimension = {dimension} : i64, '
         f"is_stable = {str(is_stable).lower()}}} : ({ins}) -> ({outs})"
     )
-    return w.ops(text, types)
+    found = w.ops(text, sorted_types)
+    return [
+        x if x.dtype == type.dtype else w.simple("convert", [x], type)
+        for x, type in zip(found, types, strict=True)
+    ]
 
 
 @rule(sorting.top_k)
