@@ -210,7 +210,7 @@ def dot_product_attention(
 
 
 def _window(size: int | tuple[int, int] | None) -> tuple[int, int] | None:
-    """How many keys before and after its own place a query sees."""
+    """The numbers of keys before and after its own place that a query sees; None for all."""
     return (size, size) if isinstance(size, int) else size
 
 

@@ -32,7 +32,7 @@ _BACKWARD: Final = {
 
 @attrs.frozen
 class Fused:
-    """What one attention is told besides its operands.
+    """The static arguments of an attention.
 
     `window` is how many keys a query sees, itself and those before it, 0 for all. `padded` says
     that lengths of queries and keys are given, `biased` that a bias is, `slope` that it has a
@@ -48,7 +48,7 @@ class Fused:
     residual: bool
 
     def config(self, q: Any, k: Any, products: dict[str, Any]) -> str:
-        """What XLA's rewriter of these calls reads: a `GpuBackendConfig` in JSON."""
+        """The `GpuBackendConfig`, in JSON, that XLA's rewriter of these calls reads."""
         (b, t, n, _), s = q.shape, k.shape[1]
         padding, causal = "PADDING" * self.padded, "CAUSAL" * self.causal
         fmha = {

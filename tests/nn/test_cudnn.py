@@ -25,7 +25,7 @@ def squares(*args, **options):
 
 
 def calls(f, *args):
-    """The names of cuDNN's calls in a function's program, and what each is told."""
+    """The names of cuDNN's calls in a function's program, and their configurations."""
     program = effax.make_program(f)(*args)
     found = [
         (name, json.loads(config)["cudnn_fmha_backend_config"])
@@ -81,7 +81,7 @@ def test_a_window_after_the_query_needs_a_causal_mask():
         ),
     ],
 )
-def test_what_the_kernel_is_told(options, mask, window):
+def test_the_configuration_of_a_kernel(options, mask, window):
     names, configs = calls(lambda q, k, v: attention(q, k, v, **options), Q, KV, KV)
     assert names == ["Softmax"]
     (config,) = configs

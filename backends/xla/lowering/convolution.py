@@ -70,7 +70,7 @@ def _of_integers(x: Any, y: Any, dtype: Any, **how: Any) -> Any:
 def _filled(number: int, like: Any) -> Any:
     """An array of one number, of the type of another array."""
     type = typeof(like)
-    return shape.broadcast_in_dim(np.array(number, type.dtype), shape=type.shape, dims=())
+    return shape.full(type.shape, number, type.dtype)
 
 
 def _halves(x: Any) -> tuple[Any, Any]:

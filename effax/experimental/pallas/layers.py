@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+import attrs
 
 import effax.lax as lax
 import effax.numpy as jnp
@@ -25,9 +27,20 @@ __dir__ = __all__.copy
 
 _LOWEST: Final = -1e30
 """A finite stand-in for minus infinity among logits: the difference of two is 0 instead of NaN."""
-_STEPS: Final = CompilerParams(
-    dimension_semantics=("parallel", "parallel", "parallel", "arbitrary")
-)
+
+
+@attrs.frozen
+class _Hints(CompilerParams):
+    """Hints for both compilers: those of TPUs do not look at warps, nor those of GPUs at axes."""
+
+    num_warps: int | None = None
+
+
+_ORDER: Final = ("parallel", "parallel", "parallel", "arbitrary")
+_WIDE_BLOCK: Final = 128 * 128
+"""Blocks of as many logits have 8 warps. With 4, registers spill: on an H200 the gradient of 4096
+causal bfloat16 queries in 4 x 16 heads of 64 takes 7.3 ms then, not 2.8. Smaller blocks are faster
+with 4, by half."""
 
 
 @filtered
@@ -143,6 +156,13 @@ class _Attention:
         column = program_id(j) * self.columns + lax.broadcasted_iota(jnp.int32, found.shape, 1)
         return jnp.where(column <= row, found, _LOWEST)
 
+    def where_seen(self, turned: bool) -> Callable[[Callable[[], None]], Any]:
+        """A decorator: do this at blocks of which a query sees some key."""
+        if not self.is_causal:
+            return lambda f: f()
+        i, j = (3, 2) if turned else (2, 3)
+        return when(program_id(j) * self.columns < (program_id(i) + 1) * self.rows)
+
     def run(
         self,
         kernel: Any,
@@ -154,6 +174,7 @@ class _Attention:
         args: Sequence[Array],
     ) -> Any:
         """Call a kernel over batch, heads, and the blocks of one axis for each of the other."""
+        warps = 8 if self.rows * self.columns >= _WIDE_BLOCK else 4
         return pallas_call(
             kernel,
             list(types),
@@ -161,7 +182,7 @@ class _Attention:
             in_specs=list(ins),
             out_specs=list(outs),
             scratch_shapes=[MemorySpace.VMEM(lengths, "float32") for lengths in scratch],
-            compiler_params=_STEPS,
+            compiler_params=_Hints(dimension_semantics=_ORDER, num_warps=warps),
             interpret=self.interpret,
             name=kernel.__name__,
         )(*args)
@@ -178,13 +199,15 @@ class _Attention:
                 l_ref[...] = jnp.zeros(l_ref.shape, "float32")
                 a_ref[...] = jnp.zeros(a_ref.shape, "float32")
 
-            x = self.logits(q_ref[...], k_ref[...], False)
-            top = jnp.maximum(m_ref[...], jnp.max(x, axis=1, keepdims=True))
-            weights = jnp.exp(x - top)
-            fade = jnp.exp(m_ref[...] - top)
-            l_ref[...] = fade * l_ref[...] + jnp.sum(weights, axis=1, keepdims=True)
-            a_ref[...] = fade * a_ref[...] + dot(weights.astype(v_ref.dtype), v_ref[...])
-            m_ref[...] = top
+            @self.where_seen(False)
+            def _() -> None:
+                x = self.logits(q_ref[...], k_ref[...], False)
+                top = jnp.maximum(m_ref[...], jnp.max(x, axis=1, keepdims=True))
+                weights = jnp.exp(x - top)
+                fade = jnp.exp(m_ref[...] - top)
+                l_ref[...] = fade * l_ref[...] + jnp.sum(weights, axis=1, keepdims=True)
+                a_ref[...] = fade * a_ref[...] + dot(weights.astype(v_ref.dtype), v_ref[...])
+                m_ref[...] = top
 
             @when(program_id(3) == num_programs(3) - 1)
             def _() -> None:
@@ -228,9 +251,11 @@ class _Attention:
             def _() -> None:
                 a_ref[...] = jnp.zeros(a_ref.shape, "float32")
 
-            moved = self.weights(given, False)[1]
-            key = given[1][...]
-            a_ref[...] += dot(moved.astype(key.dtype), key)
+            @self.where_seen(False)
+            def _() -> None:
+                moved = self.weights(given, False)[1]
+                key = given[1][...]
+                a_ref[...] += dot(moved.astype(key.dtype), key)
 
             @when(program_id(3) == num_programs(3) - 1)
             def _() -> None:
@@ -244,10 +269,12 @@ class _Attention:
                 a_ref[...] = jnp.zeros(a_ref.shape, "float32")
                 c_ref[...] = jnp.zeros(c_ref.shape, "float32")
 
-            weights, moved = self.weights(given, True)
-            query, along = given[0][...], given[3][...]
-            a_ref[...] += dot(moved.astype(query.dtype), query, trans_a=True)
-            c_ref[...] += dot(weights.astype(along.dtype), along, trans_a=True)
+            @self.where_seen(True)
+            def _() -> None:
+                weights, moved = self.weights(given, True)
+                query, along = given[0][...], given[3][...]
+                a_ref[...] += dot(moved.astype(query.dtype), query, trans_a=True)
+                c_ref[...] += dot(weights.astype(along.dtype), along, trans_a=True)
 
             @when(program_id(3) == num_programs(3) - 1)
             def _() -> None:
