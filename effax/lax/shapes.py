@@ -13,14 +13,15 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import as_values, whole
 from effax.effects.promotion import dtype_and_weakness
-from effax.effects.rows import conversion, elementwise, selection, shape
-from effax.effects.tree import tree_map
+from effax.effects.rows import control, conversion, selection, shape
+from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import (
     bool_,
     canonical_shape,
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value
+from effax.interpreters.stage import stage
 from effax.keys.decorators import moves_keys
 from effax.operands.promoting import asarray
 
@@ -484,7 +485,10 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """Return the values themselves.
+    """Return the values themselves, computed before anything that uses one of them.
+
+    XLA moves nothing across it, and fuses nothing, nor takes a float that was made narrow for what
+    it was before. Derivatives and cotangents are behind barriers of their own.
 
     Args:
       operand: a pytree of arrays.
@@ -493,7 +497,13 @@ def optimization_barrier(operand: Any, /) -> Any:
     >>> lax.optimization_barrier((1.0, 2.0))
     (Array(1., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
-    return tree_map(elementwise.copy, operand)
+    values, tree = tree_flatten(operand)
+    if not values:
+        return operand
+    same = stage(lambda *xs: list(xs), [typeof(x) for x in values], "optimization_barrier").program
+    # The lowering of what is done again puts a barrier before it: here it has nothing to do.
+    kept = control.remat(*values, program=same, policy=None, prevent_cse=True, again=True)
+    return tree_unflatten(tree, kept)
 
 
 def dtype(x: Any) -> np.dtype[Any]:

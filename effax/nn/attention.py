@@ -14,6 +14,7 @@ from effax.eager.whole import whole
 from effax.effects.rows import contraction, shape
 from effax.effects.types import finfo, float32, int32, is_bool, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.lax.contraction import canonical_precision
 from effax.nn import cudnn
 from effax.nn.functions import logsumexp, softmax
 
@@ -238,7 +239,7 @@ def _contract(x: Array, y: Array, contracted: Any, batch: Any, dtype: Any) -> Ar
         x,
         y,
         dimension_numbers=(contracted, batch),
-        precision=None,
+        precision=canonical_precision(None),
         preferred_element_type=dtype,
     )
 

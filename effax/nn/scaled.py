@@ -22,6 +22,7 @@ from effax.effects.rows.contraction import free_dims
 from effax.effects.types import typeof
 from effax.effects.value import Array, DTypeLike
 from effax.lax.contraction import dot_general
+from effax.lax.shapes import optimization_barrier
 
 
 @attrs.frozen(eq=False)
@@ -248,7 +249,8 @@ def _quantized(
         scales = factors.astype(of_scales)
     safe = jnp.where(factors == 0, 1, factors)[..., None]
     elements = jnp.clip(blocks / safe, -limit, limit).astype(narrow)
-    return elements.reshape(padded.shape), scales
+    # XLA for GPUs takes a float for what it was before it was made narrow, where it sees both.
+    return optimization_barrier((elements.reshape(padded.shape), scales))
 
 
 def _narrowed(x: Array, config: BlockScaleConfig) -> tuple[Array, Array]:

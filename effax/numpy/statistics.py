@@ -22,6 +22,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.lax.contraction import canonical_precision
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import atleast_2d, squeeze
 from effax.numpy.reductions import STATICS, Axis, accumulator, check_mask, masked, sum
@@ -407,7 +408,7 @@ def dot_rows(x: Any, y: Any) -> Any:
         x,
         y,
         dimension_numbers=(((1,), (1,)), ((), ())),
-        precision=None,
+        precision=canonical_precision(None),
         preferred_element_type=None,
     )
 

@@ -150,3 +150,28 @@ def test_ragged_exchanges_that_do_not_fit():
         lax.ragged_all_to_all(x, x, *[jnp.ones(1, int)] * 4, axis_name="nowhere")
     with pytest.raises(NotImplementedError, match="axis_index_groups"):
         lax.ragged_all_to_all(x, x, *[jnp.ones(1, int)] * 4, axis_name="i", axis_index_groups=[[0]])
+
+
+def barriers(f, *args):
+    return effax.jit(f).lower(*args).as_text().count("stablehlo.optimization_barrier")
+
+
+def test_a_barrier_is_one_under_every_transform():
+    """It was a copy, which XLA removes."""
+
+    def f(x):
+        a, b = lax.optimization_barrier((jnp.sin(x), {"b": 2 * x, "n": 3}))
+        return (a * b["b"]).sum() * b["n"]
+
+    wanted = 6 * np.sum(np.sin(X) * np.asarray(X))
+    np.testing.assert_allclose(f(X), wanted, rtol=1e-6)
+    np.testing.assert_allclose(effax.jit(f)(X), wanted, rtol=1e-6)
+    assert barriers(f, X) == 1
+    slope = 6 * (np.cos(X) * np.asarray(X) + np.sin(X))
+    for grad in (effax.grad(f), effax.jacfwd(f)):
+        np.testing.assert_allclose(grad(X), slope, rtol=1e-5)
+        assert barriers(grad, X) >= 1
+    lanes = effax.vmap(lambda x: f(x[None]))
+    np.testing.assert_allclose(lanes(X), 6 * np.sin(X) * np.asarray(X), rtol=1e-6)
+    assert barriers(lanes, X) == 1
+    assert lax.optimization_barrier(()) == ()

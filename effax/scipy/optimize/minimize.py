@@ -11,6 +11,7 @@ from effax.effects.types import is_float
 from effax.effects.value import Array
 from effax.numpy.decompositions import floats
 from effax.scipy.optimize.line_search import LinePoint, search
+from effax.scipy.products import product, vdot
 
 _PER_UNKNOWN = 200  # iterations, as in SciPy
 
@@ -127,12 +128,12 @@ def _bfgs(
         return ~s.converged & ~s.failed & (s.k < most)
 
     def step(s: _State) -> _State:
-        direction = -(s.inverse @ s.point.gradient)
-        slope = jnp.vdot(direction, s.point.gradient)
+        direction = -product(s.inverse, s.point.gradient)
+        slope = vdot(direction, s.point.gradient)
 
         def along(length: Array) -> LinePoint:
             value, gradient = both(s.x + length * direction)
-            return LinePoint(length, value, jnp.vdot(gradient, direction), gradient)
+            return LinePoint(length, value, vdot(gradient, direction), gradient)
 
         origin = LinePoint(jnp.zeros_like(slope), s.point.value, slope, s.point.gradient)
         guess = 2.02 * (s.point.value - s.last) / jnp.where(slope == 0, 1, slope)
@@ -182,12 +183,12 @@ def _bfgs(
 
 def _updated(inverse: Array, moved: Array, bent: Array, first: Array) -> Array:
     """The inverse that takes the change of the gradient to the step, near the old one."""
-    curvature = jnp.vdot(bent, moved)
+    curvature = vdot(bent, moved)
     usable = jnp.isfinite(1 / curvature)
     rho = jnp.where(usable, 1 / jnp.where(usable, curvature, 1), 0)
-    size = curvature / jnp.vdot(bent, bent)
+    size = curvature / vdot(bent, bent)
     inverse = jnp.where(first & jnp.isfinite(size) & (size > 0), size * inverse, inverse)
     identity = jnp.eye(moved.size, dtype=inverse.dtype)
     turn = identity - rho * jnp.outer(moved, bent)
-    new = turn @ inverse @ turn.T + rho * jnp.outer(moved, moved)
+    new = product(product(turn, inverse), turn.T) + rho * jnp.outer(moved, moved)
     return jnp.where(usable, new, inverse)

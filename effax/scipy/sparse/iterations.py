@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import effax.numpy as jnp
 from effax import lax
 from effax.effects.value import Array
+from effax.scipy.products import product, vdot
 
 Map = Callable[[Array], Array]
 
 
 def _square(x: Array) -> Array:
-    return jnp.vdot(x, x).real
+    return vdot(x, x).real
 
 
 def cg(a: Map, b: Array, x: Array, better: Map, maxiter: int, tol: float, atol: float) -> Array:
@@ -27,15 +28,15 @@ def cg(a: Map, b: Array, x: Array, better: Map, maxiter: int, tol: float, atol: 
     def step(state: Any) -> Any:
         x, r, p, gamma, k = state
         ap = a(p)
-        alpha = gamma / jnp.vdot(p, ap)
+        alpha = gamma / vdot(p, ap)
         x, r = x + alpha * p, r - alpha * ap
         z = better(r)
-        new = jnp.vdot(r, z)
+        new = vdot(r, z)
         return x, r, z + new / gamma * p, new, k + 1
 
     r = b - a(x)
     z = better(r)
-    return lax.while_loop(unfinished, step, (x, r, z, jnp.vdot(r, z), 0))[0]
+    return lax.while_loop(unfinished, step, (x, r, z, vdot(r, z), 0))[0]
 
 
 class _Stabilised(NamedTuple):
@@ -63,17 +64,17 @@ def bicgstab(
         return (_square(s.r) > goal) & (s.k < maxiter) & (s.rho != 0) & (s.omega != 0)
 
     def step(s: _Stabilised) -> _Stabilised:
-        rho = jnp.vdot(shadow, s.r)
+        rho = vdot(shadow, s.r)
         beta = rho / s.rho * s.alpha / s.omega
         p = s.r + beta * (s.p - s.omega * s.q)
         p_better = better(p)
         q = a(p_better)
-        alpha = rho / jnp.vdot(shadow, q)
+        alpha = rho / vdot(shadow, q)
         half = s.r - alpha * q
         early = _square(half) < goal
         half_better = better(half)
         t = a(half_better)
-        omega = jnp.vdot(t, half) / jnp.vdot(t, t)
+        omega = vdot(t, half) / vdot(t, t)
         x = s.x + alpha * p_better
         return _Stabilised(
             jnp.where(early, x, x + omega * half_better),
@@ -154,8 +155,8 @@ def _krylov(a: Map, r: Array, length: Array, size: int, goal: Array | None) -> A
         before = jnp.linalg.norm(w)
         h = jnp.zeros(size + 1, r.dtype)
         for _ in range(2):  # twice is enough (Kahan, in Parlett 1980)
-            part = jnp.conj(s.basis) @ w
-            w, h = w - part @ s.basis, h + part
+            part = product(jnp.conj(s.basis), w)
+            w, h = w - product(part, s.basis), h + part
         after = jnp.linalg.norm(w)
         gone = after <= eps * before
         after = jnp.where(gone, 0, after)
@@ -171,11 +172,11 @@ def _krylov(a: Map, r: Array, length: Array, size: int, goal: Array | None) -> A
     basis = jnp.zeros((size + 1, r.size), r.dtype).at[0].set(first)
     start = _Arnoldi(basis, jnp.zeros((size + 1, size), r.dtype), length, jnp.asarray(0))
     done = lax.while_loop(unfinished, step, start)
-    return _least(done.columns, length)[0] @ done.basis[:-1]
+    return product(_least(done.columns, length)[0], done.basis[:-1])
 
 
 def _least(columns: Array, length: Array) -> tuple[Array, Array]:
     """The combination of columns nearest to the first unit vector times a length, and the rest."""
     wanted = jnp.zeros(columns.shape[0], columns.dtype).at[0].set(length.astype(columns.dtype))
     found = jnp.linalg.lstsq(columns, wanted)[0]
-    return found, wanted - columns @ found
+    return found, wanted - product(columns, found)
