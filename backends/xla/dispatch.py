@@ -30,7 +30,7 @@ from effax.effects.program import Program, programs_in
 from effax.effects.rows import shape
 from effax.effects.rows.callback import inspected, inspections
 from effax.effects.rows.control import call
-from effax.effects.types import is_extended, typeof
+from effax.effects.types import ShapedArray, is_extended, typeof
 from effax.interpreters.functor.ordering import has_ordered, in_order
 from effax.interpreters.stage import stage
 
@@ -42,8 +42,8 @@ host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 LIMIT: Final = 8192
 _singles: Final[dict[Any, Launch]] = {}
-joined: Final[dict[Any, tuple[Executor, Any] | None]] = {}
-"""The executables that `together` has compiled."""
+joined: Final[dict[Any, tuple[Launch, Any] | None]] = {}
+"""The launches that `together` has compiled."""
 _by_text: Final[weakref.WeakValueDictionary[Any, Any]] = weakref.WeakValueDictionary()
 
 
@@ -78,66 +78,61 @@ def evaluate(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, An
     host = host_rules.get(effect)
     if host is not None:
         return host(*operands, **attributes)
-    buffers: list[Any] = []
-    specs: list[Spec] = []
-    literal: list[int] = []
-    for i, x in enumerate(operands):
-        if type(x) is Array:
-            buffers.append(x.buffer)
-            specs.append(x.spec)
-        else:
+    given: list[Any] = []
+    kinds: list[Any] = []  # the spec of an array; the class of a number, on which its type depends
+    for x in operands:
+        if type(x) is not Array:
             if effect.literals and type(x) in LITERALS:
-                literal.append(i)  # the key needs this: an array of rank 0 has the same spec
-            _enter(x, effect, operands, buffers, specs)
+                given.append(x)
+                kinds.append(type(x))
+                continue
+            x = _entered(x, effect, operands)
+        given.append(x.buffer)
+        kinds.append(x.spec)
     # The executables of a higher-order effect live as long as the first of its programs.
     cache = next(programs_in(attributes)).memo if effect.higher_order else _singles
-    key = (trace_key(), effect, *specs, *literal, *attributes.items())
+    key = (trace_key(), effect, *kinds, *attributes.items())
     launch = cache.get(key)
     if launch is None:
-        executor = _build(effect, operands, specs, attributes)
-        launch = executor.launch(list if effect.multiple else None)
+        launch = _launch(effect, operands, kinds, attributes)
         if cache is _singles and len(cache) >= LIMIT:
             cache.clear()
         cache[key] = launch
-    return launch(buffers)
+    return launch(given)
 
 
-def _enter(
-    x: Any, effect: Effect, operands: tuple[Any, ...], buffers: list[Any], specs: list[Spec]
-) -> None:
-    """Bring an operand that is no array to the device: a literal, or a NumPy value."""
+def _entered(x: Any, effect: Effect, operands: tuple[Any, ...]) -> Array:
+    """An operand that is neither an array nor a literal, such as a NumPy array, on the device."""
     if isinstance(x, Carrier):
         raise UnexpectedTracerError.escaped(x)
-    if effect.literals and type(x) in LITERALS:
-        types = tuple([effect.operand_type(y) for y in operands])
-        scalar = effect.literal_type(x, types).update(shape=())
-        where = next((y.spec.placement for y in operands if type(y) is Array), None) or default()
-        if where.split:
-            where = replicated(where.devices)
-        buffers.append(constant(x, scalar, where))
-        specs.append(Spec(scalar, where))
-        return
     try:
-        array = asarray(x)
+        return asarray(x)
     except TypeError:
         if not is_extended(typeof(x).dtype):
             raise
         dtypes = dict.fromkeys(typeof(y).dtype.name for y in operands)
         shown = f"dtypes {', '.join(dtypes)}" if len(dtypes) > 1 else f"dtype {next(iter(dtypes))}"
         raise TypeError(f"{effect.name} does not accept {shown}") from None
-    buffers.append(array.buffer)
-    specs.append(array.spec)
 
 
-def _build(
-    effect: Effect,
-    operands: tuple[Any, ...],
-    specs: Sequence[Spec],
-    attributes: dict[str, Any],
-) -> Executor:
+def _launch(
+    effect: Effect, operands: tuple[Any, ...], kinds: Sequence[Any], attributes: dict[str, Any]
+) -> Launch:
+    """Compile an effect for operands of these kinds: specs, or classes of numbers."""
     refuse_execution(effect.name)
-    literal = [effect.literals and type(x) in LITERALS for x in operands]
+    literal = [type(kind) is type for kind in kinds]
     types = tuple(None if n else typeof(x) for x, n in zip(operands, literal, strict=True))
+    where = next((x.spec.placement for x in operands if type(x) is Array), None) or default()
+    if where.split:
+        where = replicated(where.devices)
+    specs: list[Spec] = []
+    numbers: list[tuple[int, ShapedArray]] = []
+    for i, kind in enumerate(kinds):
+        if literal[i]:
+            scalar = effect.literal_type(operands[i], types).update(shape=())
+            numbers.append((i, scalar))
+            kind = Spec(scalar, where)
+        specs.append(kind)
 
     def body(*values: Any) -> Sequence[Any]:
         ready = []
@@ -154,7 +149,16 @@ def _build(
     staged = stage(body, [s.type for s in specs], effect.name)
     layout = layout_of(specs, staged.program, what=effect.name)
     executor = compile_program(staged.program, layout, single_op=not effect.higher_order)
-    return executor.gather(specs, layout)
+    launch = executor.gather(specs, layout).launch(list if effect.multiple else None)
+    if not numbers:
+        return launch
+
+    def with_numbers(given: list[Any]) -> Any:
+        for i, scalar in numbers:
+            given[i] = constant(given[i], scalar, where)
+        return launch(given)
+
+    return with_numbers
 
 
 def refuse_execution(name: str) -> None:

@@ -16,10 +16,11 @@ from effax.backends.xla.dispatch import (
     joined,
     refuse_execution,
 )
-from effax.backends.xla.launch import Executor
+from effax.backends.xla.launch import Launch
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.placement import Spec
 from effax.effects.config import trace_key
+from effax.effects.effect import LITERALS
 from effax.effects.handler import bottom
 from effax.interpreters.stage import ELEMENTS_ASKED, stage
 
@@ -42,6 +43,8 @@ def together(
     try:
         full = trace_key(), key, *map(spec_of, values)
     except AttributeError:
+        if not LITERALS.isdisjoint(map(type, values)):
+            return None
         values = [scalars.number(x) if isinstance(x, np.generic) else x for x in values]
         try:
             full = trace_key(), key, *map(spec_of, values)
@@ -54,13 +57,13 @@ def together(
         found = joined[full] = _joined(function, [x.spec for x in values])
     if found is None:
         return None
-    run, more = found
-    return run([*map(buffer_of, values)]), more
+    launch, more = found
+    return launch([*map(buffer_of, values)]), more
 
 
 def _joined(
     function: Callable[..., tuple[Sequence[Any], Any] | None], specs: Sequence[Spec]
-) -> tuple[Executor, Any] | None:
+) -> tuple[Launch, Any] | None:
     """Compile the effects of a function on values with these specs; None where that can't be."""
     beside: list[Any] = []
 
@@ -82,4 +85,4 @@ def _joined(
         return None
     refuse_execution(staged.program.name)
     made = compile_program(staged.program, layout, single_op=True)
-    return made.gather(specs, layout), beside[0]
+    return made.gather(specs, layout).launch(list), beside[0]
