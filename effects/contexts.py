@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar, Token
+from contextvars import Context, ContextVar, Token
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -22,10 +22,9 @@ def put(variable: ContextVar[T], value: T) -> Token[T]:
     >>> variable.get(), token.old_value
     (0, 0)
     """
-    before = variable.get()
     token = variable.set(value)
     if token.old_value is Token.MISSING:
-        variable.set(before)
+        variable.set(Context().run(variable.get))
         token = variable.set(value)
     return token
 

@@ -51,7 +51,17 @@ class ShapedArray:
     i32[4]~weak
     """
 
-    __slots__ = ("__weakref__", "cut", "dtype", "ndim", "shape", "size", "varying", "weak_type")
+    __slots__ = (
+        "__weakref__",
+        "_row",
+        "cut",
+        "dtype",
+        "ndim",
+        "shape",
+        "size",
+        "varying",
+        "weak_type",
+    )
 
     shape: Shape
     dtype: DType
@@ -60,6 +70,7 @@ class ShapedArray:
     size: int
     varying: frozenset[Any]
     cut: Cut | None
+    _row: ShapedArray
 
     def __new__(
         cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None
@@ -124,8 +135,13 @@ class ShapedArray:
         >>> ShapedArray((2, 3), "float32").row()
         f32[3]
         """
-        found = self.update(shape=self.shape[1:])
-        return found if self.cut is None else found.cut_by(self.cut.without_first())
+        try:  # kept in the type, as each effect under `vmap` asks for it
+            return self._row
+        except AttributeError:
+            found = self.update(shape=self.shape[1:])
+            found = found if self.cut is None else found.cut_by(self.cut.without_first())
+            object.__setattr__(self, "_row", found)
+            return found
 
     def stacked(self, length: Any, entry: Any = None, mesh: Any = None) -> ShapedArray:
         """The type of so many of these, one after the other along a new first axis.

@@ -63,11 +63,12 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
             try:
                 if installed() is not bottom:
                     for x in args:
-                        if not isinstance(x, Value):
-                            result = _on_opened(function, args, keywords)
+                        if not (isinstance(x, Value) or type(x) in LITERALS):
+                            args = tuple(map(opened, args))
                             break
-                    else:  # arrays alone, as most calls have
-                        result = function(*args, **_all_opened(keywords))
+                    if keywords:
+                        keywords = _all_opened(keywords)
+                    result = function(*args, **keywords)
                     return result if isinstance(result, Value) else as_values(result)
                 if not keywords and len(args) <= leading:
                     try:  # arrays and numbers alone: the common case, one or two without a loop
@@ -182,7 +183,7 @@ def _on_opened(function: Callable[..., R], args: tuple[Any, ...], keywords: dict
 
 
 def _all_opened(keywords: dict[str, Any]) -> dict[str, Any]:
-    return {name: opened(x) for name, x in keywords.items()} if keywords else keywords
+    return {name: opened(x) for name, x in keywords.items()}
 
 
 def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -252,8 +253,8 @@ class _Calls:
         self, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[Launch, list[Any]]:
         """The same where an operand is a tree, or what else has to be looked at more closely."""
-        keywords = {name: opened(x) for name, x in keywords.items()}
-        bound = Arguments.bind(tuple(map(opened, args)), keywords, self.places, self.names)
+        args, keywords = tuple(map(opened, args)), _all_opened(keywords)
+        bound = Arguments.bind(args, keywords, self.places, self.names)
         arrays = [x if type(x) is Array else operand(x) for x in bound.leaves]
         specs = tuple([x.spec for x in arrays])
         key = trace_key(), bound.statics, bound.tree, specs

@@ -329,11 +329,11 @@ def _refusing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, out: None = None, where: None = None) -> Any:
-        for given, parameter in ((out, "out"), (where, "where")):
-            if given is not None:
-                raise NotImplementedError(
-                    f"{parameter} argument of <jnp.ufunc {name!r}> is not supported"
-                )
+        if out is not None or where is not None:
+            parameter = "where" if out is None else "out"
+            raise NotImplementedError(
+                f"{parameter} argument of <jnp.ufunc {name!r}> is not supported"
+            )
         return function(*args)
 
     return call

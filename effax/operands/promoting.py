@@ -230,7 +230,7 @@ def unary_inexact(name: str, x: Any) -> Any:
     except TypeError:
         (x,) = arraylike(name, x)
         type = typeof(x)
-    if is_inexact(type.dtype) and not isinstance(x, float | complex):
+    if is_inexact(type.dtype) and not isinstance(x, (float, complex)):
         return x
     return convert_element_type(x, dtype=inexact_dtype(type.dtype), weak_type=type.weak_type)
 

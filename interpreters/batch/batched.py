@@ -34,8 +34,7 @@ class Batched(Carrier):
     @property
     def type(self) -> ShapedArray:  # type: ignore[override]
         """The type of one of the values."""
-        outer = typeof(self.many)
-        return outer.update(shape=outer.shape[1:]) if outer.cut is None else outer.row()
+        return typeof(self.many).row()
 
     def contents(self) -> dict[str, Any]:
         """The values of all lanes."""
