@@ -64,9 +64,13 @@ def is_library(file: str) -> bool:
     return _inside[file] if file in _inside else _is_inside(file)
 
 
-def user_frame() -> Frame | None:
-    """The innermost place of the calling stack outside the library, or None where all is inside."""
-    frame: FrameType | None = sys._getframe(1)
+def user_frame(skipped: int = 1) -> Frame | None:
+    """The innermost place of the calling stack outside the library, or None where all is inside.
+
+    The innermost `skipped` frames are not looked at. This function's own is one of them; a caller
+    that knows more to be the library's saves 0.1 µs for each.
+    """
+    frame: FrameType | None = sys._getframe(skipped)
     while frame is not None:
         code = frame.f_code
         file = code.co_filename

@@ -87,7 +87,7 @@ class Stage(Handler):
                     value = inputs[i]
                     inputs[i] = Literal(value, effect.literal_type(value, operand_types))
         at = source.at
-        frame = user_frame() if at is None else at.frame or user_frame()
+        frame = user_frame(2) if at is None else at.frame or user_frame(2)
         scope = self.scope if at is None or not at.scope else scope_of(self)
         if effect.multiple:
             outputs = [Variable(self, t, frame) for t in result]

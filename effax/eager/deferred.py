@@ -28,7 +28,6 @@ from effax.effects.config import trace_key
 from effax.effects.contexts import put
 from effax.effects.effect import Effect, distinct
 from effax.effects.errors import UnexpectedTracerError
-from effax.effects.facts import STILL
 from effax.effects.frames import user_frame
 from effax.effects.handler import Carrier, bottom, current, innermost
 from effax.effects.program import Program, Variable, row_of
@@ -47,6 +46,7 @@ from effax.interpreters.transpose.control import transpose_program
 
 DEFERRED: Final = frozenset({control.call, control.cond, control.while_loop, control.scan})
 """Effects with programs that are recorded whole, where nothing in the programs is observed."""
+_record: Final = Stage.perform
 _LIMIT: Final = 256
 _plans: Final[dict[Any, GradientPlan]] = remembered()
 
@@ -103,10 +103,22 @@ class DeferredJVP(Stage):
         """Record an effect on a variable, or perform it where it can't be deferred."""
         own = [type(x) is Variable and x.handler is self for x in operands]
         if self.inner is None:
-            if not any(own):
+            if True not in own:
                 return bottom.perform(effect, operands, attributes)
             if self._can_be_deferred(effect, attributes):
-                return self._defer(effect, operands, own, attributes)
+                before = len(self.equations)
+                result = _record(self, effect, operands, attributes)
+                if not effect.multiple:
+                    if not effect.still and moves(result.type):
+                        return result
+                    del self.equations[before:]  # a result without a tangent is computed at once
+                    ready = [
+                        self._computed(x) if m else x for x, m in zip(operands, own, strict=True)
+                    ]
+                    return bottom.perform(effect, tuple(ready), attributes)
+                if all([moves(x.type) for x in result]):
+                    return result
+                del self.equations[before:]
             self.catch_up()
         values = self.values
         operands = tuple([values[x] if mine else x for x, mine in zip(operands, own, strict=True)])
@@ -128,25 +140,7 @@ class DeferredJVP(Stage):
     def _can_be_deferred(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         if effect.answerable:
             return effect in DEFERRED and not row_of(effect, attributes)
-        rule = JVP.rules.get(effect)
-        return rule is not None and is_pure(effect, rule)
-
-    def _defer(
-        self, effect: Effect, operands: tuple[Any, ...], own: list[bool], attributes: dict[str, Any]
-    ) -> Any:
-        before = len(self.equations)
-        result = super().perform(effect, operands, attributes)
-        if effect.multiple:
-            if all([moves(x.type) for x in result]):
-                return result
-            del self.equations[before:]
-            self.catch_up()
-            return self.perform(effect, operands, attributes)
-        if STILL not in effect.facts and moves(result.type):
-            return result
-        del self.equations[before:]  # a result without a tangent is computed at once
-        ready = [self._computed(x) if m else x for x, m in zip(operands, own, strict=True)]
-        return bottom.perform(effect, tuple(ready), attributes)
+        return is_pure(effect, JVP.rules.get(effect))
 
     def atom(self, x: Any) -> Variable:
         """The variable that stands for a value; also for a number, which does not tell programs."""
@@ -251,23 +245,19 @@ class DeferredJVP(Stage):
         """Find the plan of the program recorded; None where it can't be told from others."""
         elements = self._known()
         outside = [*self.inputs, *[x for _, x in self.captured.values()]]
-        numbers = {x: i for i, x in enumerate(outside)}
-        steps: list[Any] = []
+        numbers: dict[Any, int] = {x: i for i, x in enumerate(outside)}
+        parts: list[Any] = [trace_key(), len(self.inputs), *[elements[x].spec for x in outside]]
         for e in self.equations:
-            codes = [
-                numbers[x] if type(x) is Variable else (type(x.value), distinct(x.value))
-                for x in e.inputs
-            ]
-            steps.append((e.effect, *codes, *e.attributes.items()))
+            parts.append(e.effect)
+            for x in e.inputs:
+                is_variable = type(x) is Variable
+                parts.append(numbers[x] if is_variable else (type(x.value), distinct(x.value)))
+            parts += e.attributes.items()
             for x in e.outputs:
                 numbers[x] = len(numbers)
-        key = (
-            trace_key(),
-            tuple([x.type for x in self.inputs]),
-            tuple([elements[x].spec for x in outside]),
-            tuple(steps),
-            tuple([numbers[x] if self.owns(x) else None for x in results]),
-        )
+        parts.append(None)
+        parts += [numbers[x] if self.owns(x) else None for x in results]
+        key = tuple(parts)
         try:
             found = _plans.get(key)
         except TypeError:  # unhashable attributes

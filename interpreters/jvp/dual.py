@@ -13,7 +13,7 @@ from effax.effects.provenance import Origin, source
 from effax.effects.rows import shape
 from effax.effects.rows.conversion import number
 from effax.effects.rows.sharding import cut_to
-from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
+from effax.effects.types import ShapedArray, float0, is_inexact, typeof
 from effax.interpreters.functor.lifting import PLAIN, Lifting, Mode
 from effax.interpreters.functor.varying import tracked, widened
 
@@ -182,20 +182,19 @@ _pure: Final[set[Callable[..., Any]]] = set()
 """Rules that do nothing but perform effects, which depend on operands and attributes alone."""
 
 
-def is_pure(effect: Effect, rule: Callable[..., Any]) -> bool:
+def is_pure(effect: Effect, rule: Callable[..., Any] | None) -> bool:
     """Whether what the rule performs may be put off, or compiled as one operation."""
     return rule in _pure and effect.first_order and not effect.answerable
 
 
 def tangent_type(type: ShapedArray) -> ShapedArray:
     """The type of the tangents of a value of that type; `float0` where nothing can move."""
-    dtype = tangent_dtype(type.dtype)
-    return type if dtype == type.dtype else type.update(dtype=dtype)
+    return type if moves(type) else type.update(dtype=float0)
 
 
 def moves(type: ShapedArray) -> bool:
     """Whether values of the type have tangents at all."""
-    return tangent_dtype(type.dtype) != float0
+    return is_inexact(type.dtype)
 
 
 def zeros(type: ShapedArray) -> Any:

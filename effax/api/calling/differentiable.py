@@ -181,7 +181,7 @@ def check_input(x: Any, holomorphic: bool, allow_int: bool | None, what: str) ->
                 f"{t.dtype.name}"
             )
         return
-    if is_complex(t.dtype) and what == "jacfwd":
+    if what == "jacfwd" and is_complex(t.dtype):
         raise TypeError(
             f"{what} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
             f"but got {t.dtype.name}; pass holomorphic=True for a function that is holomorphic, or "
@@ -223,6 +223,8 @@ def check_output(x: Any, holomorphic: bool, what: str) -> None:
 
 def chosen(argnums: int | Sequence[int], args: Sequence[Any], what: str) -> tuple[int, ...]:
     """The positions that `argnums` names; raises `TypeError` for those that are not there."""
+    if type(argnums) is int and 0 <= argnums < len(args):
+        return (argnums,)
     numbers = as_tuple(argnums)
     for n in numbers:
         if not isinstance(n, (int, np.integer)):
