@@ -12,6 +12,7 @@ from effax.effects.promotion import lattice_result
 from effax.effects.rows import complex as complexes
 from effax.effects.rows import shape
 from effax.effects.types import (
+    ShapedArray,
     bool_,
     default_int,
     default_uint,
@@ -56,6 +57,22 @@ def product(
     return cast(out, typeof(out).dtype if wanted is None else wanted, weak)
 
 
+_MATRICES = ((1,), (0,)), ((), ())
+
+
+def _meet_unconverted(one: ShapedArray, other: ShapedArray) -> bool:
+    """Whether the product of arrays of these types needs no conversion.
+
+    Then it is one effect, as most products are, and a program with many is staged sooner.
+    """
+    return one.dtype == other.dtype and not (one.weak_type and other.weak_type)
+
+
+def _are_plain_matrices(one: ShapedArray, other: ShapedArray) -> bool:
+    plain = one.ndim == other.ndim == 2 and one.shape[1] == other.shape[0]
+    return plain and _meet_unconverted(one, other)
+
+
 @placed
 @whole("precision", "preferred_element_type")
 def dot(
@@ -82,7 +99,11 @@ def dot(
     Array(32, dtype=int32)
     """
     check_arrays("dot", a, b)
-    m, n = typeof(a).ndim, typeof(b).ndim
+    one, other = typeof(a), typeof(b)
+    m, n = one.ndim, other.ndim
+    if m and n and preferred_element_type is None and _meet_unconverted(one, other):
+        numbers = ((m - 1,), (max(n - 2, 0),)), ((), ())
+        return products(a, b, numbers, canonical_precision(precision), None)
     left = [f"a{i}" for i in range(m)]
     right = [f"b{i}" for i in range(n)]
     result = [*left, *right]
@@ -134,15 +155,6 @@ def _batched_product(
             f"{name}: the shapes {typeof(a).str_short()} and {typeof(b).str_short()} don't fit: "
             f"{error}"
         ) from None
-
-
-_MATRICES = ((1,), (0,)), ((), ())
-
-
-def _are_plain_matrices(one: Any, other: Any) -> bool:
-    """Whether the product is one effect: most are, and a program with many is staged sooner."""
-    same = one.dtype == other.dtype and not (one.weak_type and other.weak_type)
-    return same and one.ndim == other.ndim == 2 and one.shape[1] == other.shape[0]
 
 
 @placed

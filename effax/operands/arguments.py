@@ -24,6 +24,8 @@ def check_arrays(name: str, *xs: Any) -> None:
     Lists are refused, as in JAX: each element would be transferred, or traced, by itself.
     """
     for i, x in enumerate(xs):
+        if isinstance(x, Value):
+            continue
         if isinstance(x, list | tuple | str | bytes | dict | set) or x is None:
             raise TypeError(
                 f"{name} requires ndarray or scalar arguments, got {type(x)} at position {i}."
