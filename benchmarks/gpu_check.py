@@ -121,6 +121,28 @@ def decompositions():
 
 
 @check
+def general_matrices():
+    """Eigenvalues by cuSOLVER, and by LAPACK on the host where left eigenvectors are asked for."""
+
+    def check_right(x: np.ndarray, values: Any, right: Any) -> None:
+        values, right = np.asarray(values), np.asarray(right)
+        on_gpu(jnp.array(x) @ right, right * values[..., None, :], 1e-3, 1e-3)
+
+    with jax.default_matmul_precision("highest"):
+        for lengths in ((6, 6), (3, 6, 6)):
+            for x in (normal(*lengths), normal(*lengths) + 1j * normal(*lengths)):
+                trace = np.trace(x, axis1=-2, axis2=-1)
+                on_gpu(jnp.sum(jnp.linalg.eigvals(jnp.array(x)), -1), trace, 1e-3, 1e-3)
+                check_right(x, *jnp.linalg.eig(jnp.array(x)))
+                values, left, right = jax.lax.linalg.eig(jnp.array(x))
+                check_right(x, values, right)
+                check_right(x.conj().swapaxes(-1, -2), np.conj(values), left)
+    x = np.stack([np.eye(3, dtype="f4"), np.full((3, 3), np.nan, "f4")])
+    wanted = np.array([[1] * 3, [complex(np.nan, np.nan)] * 3])
+    on_gpu(jnp.linalg.eigvals(jnp.array(x)), wanted)
+
+
+@check
 def attention():
     """cuDNN's attention and its gradient beside the plain form; the bounds are bfloat16's."""
     q, k, v = (

@@ -36,6 +36,7 @@ _LEVELS: Final = ("optimization_level", "memory_fitting_level")
 _SHORT: Final = 8192
 """The length of text, in characters, up to which called programs are kept on disk in any case."""
 _HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
+_HYBRID_TARGETS: Final = "@cuhybrid_"
 
 
 def compile_options(placement: Placement, options: Options) -> Any:
@@ -99,6 +100,10 @@ def load(
     devices = placement.device_list
     if placement.device.backend.absent:  # what it calls is not called: it can't run here
         return _timed(lambda: client.compile(parse(text), devices, made))
+    if _HYBRID_TARGETS in text:
+        from effax.backends.xla import plugins
+
+        plugins.ready_host_lapack()
     if host_callbacks:
         from effax.backends.xla.host_transfer import HostTransfer
 

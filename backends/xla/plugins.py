@@ -116,8 +116,23 @@ def load_cuda() -> Any:
         _load_cuda_libraries()
         api = _jax.load_pjrt_plugin("cuda", str(folder / "xla_cuda_plugin.so"), c_api=None)
         _jax.initialize_pjrt_plugin("cuda")
-        _register_cuda_targets(f"jax_{package.removeprefix('xla_')}_plugin", api)
+        _register_cuda_targets(_cuda_module(package), api)
     return _cuda_loaded[0][1] if _cuda_loaded else None
+
+
+def ready_host_lapack() -> None:
+    """Give CUDA's plugin the LAPACK that its hybrid functions call on the host: SciPy's.
+
+    The first call imports `scipy.linalg`, later ones are cheap.
+    """
+    package = cuda_package()
+    assert package is not None, "a program for CUDA is compiled by the plugin"
+    importlib.import_module(f"{_cuda_module(package)}._hybrid").initialize()
+
+
+def _cuda_module(package: str) -> str:
+    """Return the package with the custom calls of a plugin's package."""
+    return f"jax_{package.removeprefix('xla_')}_plugin"
 
 
 _cuda_loaded: Final[list[tuple[Any, Any]]] = []

@@ -303,15 +303,17 @@ def eig(
 ) -> list[Array]:
     """Return eigenvalues of square matrices, then left and right eigenvectors where asked.
 
-    Only on the CPU, by LAPACK: another implementation raises `NotImplementedError`. Only the
-    eigenvalues have derivatives, unless `enable_eigvec_derivs`: then eigenvectors have that of
-    LAPACK's choice among their multiples, of length 1 and with the largest element real.
+    LAPACK computes them on the CPU, and cuSOLVER on a GPU, which has no left eigenvectors: where
+    these are asked for, a GPU's program calls LAPACK on the host. There is no lowering for TPUs.
+    Only the eigenvalues have derivatives, unless `enable_eigvec_derivs`: then eigenvectors have
+    that of LAPACK's choice among their multiples, of length 1 and with the largest element real.
 
     Args:
       x: array_like, (..., n, n).
       compute_left_eigenvectors, compute_right_eigenvectors: whether to return these vectors.
       enable_eigvec_derivs: whether the eigenvectors have derivatives.
-      implementation: None or `EigImplementation.LAPACK`.
+      implementation: None or `EigImplementation.LAPACK`, which mean the same; others raise
+        `NotImplementedError`.
       use_magma: must be None or False.
 
     >>> import effax.lax as lax, effax.numpy as jnp

@@ -61,6 +61,27 @@ def test_linear_algebra_is_called_of_cudas_libraries(f, shape, target):
     assert "lapack" not in text
 
 
+def eigenvalues(x):
+    return fx.lax.linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+
+
+@pytest.mark.parametrize(
+    "f, dtype, target",
+    [
+        (eigenvalues, "float32", "@cusolver_geev_ffi"),
+        (jnp.linalg.eig, "float32", "@cusolver_geev_ffi"),
+        (jnp.linalg.eig, "complex64", "@cusolver_geev_ffi"),
+        (fx.lax.linalg.eig, "float32", "@cuhybrid_eig_real"),
+        (fx.lax.linalg.eig, "complex64", "@cuhybrid_eig_comp"),
+    ],
+)
+def test_left_eigenvectors_are_computed_on_a_gpus_host(f, dtype, target):
+    """cuSOLVER has no left eigenvectors."""
+    text = lowered("cuda", f, S((2, 4, 4), dtype))
+    assert text.count("custom_call") == text.count(target) == 1
+    assert "custom_call" not in lowered("cuda", f, S((2, 0, 0), dtype))
+
+
 @pytest.mark.parametrize("shape", [(5000, 4), (4, 5000)])
 def test_large_economical_factors_have_no_square_matrix(shape):
     """cuSOLVER's work on 50000 x 16 would take 10 GB with one."""

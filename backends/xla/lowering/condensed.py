@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.backends.xla.lowering.linalg import (
+from effax.backends.xla.lowering.linalg import reflections, resized
+from effax.backends.xla.lowering.matrices.calls import (
     foreign,
     info_type,
     is_gpu,
     lapack_name,
     or_nan,
-    reflections,
     require_cpu,
     require_lapack,
-    resized,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.matrices import triu

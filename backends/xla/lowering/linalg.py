@@ -11,142 +11,26 @@ from functools import reduce
 from typing import Any
 
 from effax.backends.xla.lowering import linalg_tpu
-from effax.backends.xla.lowering.shape import listed
+from effax.backends.xla.lowering.matrices import eigenvalues
+from effax.backends.xla.lowering.matrices.calls import (
+    flag,
+    foreign,
+    info_type,
+    is_gpu,
+    lapack_name,
+    or_nan,
+    require_cpu,
+    require_lapack,
+)
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.errors import UnhandledEffectError
 from effax.effects.matrices import adjoint, identity_like, triu
 from effax.effects.rows import control, linalg
 from effax.effects.rows.complex import imag, real
 from effax.effects.rows.elementwise import add, is_finite
 from effax.effects.rows.logical import and_
 from effax.effects.rows.selection import select_n
-from effax.effects.types import ShapedArray, bool_, int32, is_complex, real_dtype, typeof
+from effax.effects.types import ShapedArray, int32, is_complex, real_dtype, typeof
 from effax.interpreters.stage import stage
-
-_LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-
-
-def _layout(type: ShapedArray, batch: int, by_columns: bool) -> str:
-    """The order of axes in memory, the fastest first; the batch last."""
-    own = len(type.shape) - batch
-    order = [*range(batch, batch + own)]
-    if own != 2 or not by_columns:
-        order = order[::-1]
-    order += range(batch - 1, -1, -1)
-    return f"dense<{listed(order) if order else ''}> : tensor<{len(order)}xindex>"
-
-
-def foreign(
-    w: Writer,
-    target: str,
-    operands: Sequence[Name],
-    types: Sequence[ShapedArray],
-    batch: int,
-    attributes: str = "",
-    alias: int | None = None,
-    by_columns: bool = True,
-) -> list[Name]:
-    """Call a typed foreign function; its first result reuses the memory of operand `alias`, if any.
-
-    The function computes each matrix of the batch by itself. The call says so on a mesh, since XLA
-    would gather a whole operand otherwise.
-    """
-    ins = ", ".join(_layout(x.type, batch, by_columns) for x in operands)
-    outs = ", ".join(_layout(t, batch, by_columns) for t in types)
-    tuple_indices = "[0]" if len(types) > 1 else "[]"
-    reuse = (
-        ""
-        if alias is None
-        else "output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = "
-        f"{tuple_indices}, operand_index = {alias}, operand_tuple_indices = []>], "
-    )
-    given = ", ".join(x.text for x in operands)
-    results = ", ".join(map(tensor, types))
-    text = (
-        f"stablehlo.custom_call @{target}({', '.join(operands)}) {{api_version = 4 : i32, "
-        f"backend_config = {{{attributes}}}, operand_layouts = [{ins}], {reuse}"
-        f"result_layouts = [{outs}]{_by_matrix(w, operands, types, batch)}}} : ({given}) -> "
-    )
-    text += f"({results})" if len(types) > 1 else results
-    return w.ops(text, types) if len(types) > 1 else [w.op(text, types[0])]
-
-
-def _by_matrix(
-    w: Writer, operands: Sequence[Name], types: Sequence[ShapedArray], batch: int
-) -> str:
-    """The attributes by which Shardy and the partitioner keep the shards of the batch apart.
-
-    Shardy's rule numbers the axes that belong together: those of the batch are shared by all
-    operands and results, each other axis is on its own.
-    """
-    if w.mesh is None or not batch:
-        return ""
-    sizes = list(operands[0].shape[:batch])
-    ends = []
-    for type in (*(x.type for x in operands), *types):
-        own = range(len(sizes), len(sizes) + type.ndim - batch)
-        ends.append(f"[{', '.join(map(_factor, (*range(batch), *own)))}]")
-        sizes += type.shape[batch:]
-    known = ", ".join(f"{_factor(i)}={n}" for i, n in enumerate(sizes))
-    ins, outs = ", ".join(ends[: len(operands)]), ", ".join(ends[len(operands) :])
-    return (
-        f', mhlo.frontend_attributes = {{num_batch_dims = "{batch}"}}, sdy.sharding_rule = '
-        f"#sdy.op_sharding_rule<({ins})->({outs}) {{{known}}}, custom>"
-    )
-
-
-def _factor(i: int) -> str:
-    """Shardy's name of a factor: i to z, then z_1, z_2 and so on."""
-    return chr(ord("i") + i) if i < 18 else f"z_{i - 17}"
-
-
-def is_gpu(w: Writer) -> bool:
-    return w.platform in ("cuda", "gpu")
-
-
-def require_cpu(w: Writer, effect: Any) -> None:
-    if w.platform != "cpu":
-        raise UnhandledEffectError(
-            f"the effect '{effect.name}' has no lowering for the platform {w.platform!r}; compute "
-            "it on the CPU, with device_put"
-        )
-
-
-def require_lapack(w: Writer, effect: Any) -> None:
-    if not is_gpu(w):
-        require_cpu(w, effect)
-
-
-def info_type(x: Name, batch: int) -> ShapedArray:
-    """The type of the codes by which a foreign function reports failure."""
-    return ShapedArray(x.shape[:batch], int32)
-
-
-def or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
-    """x where the code is zero (where `info GE 0`, if that is the test), NaN elsewhere."""
-    batch = len(info.shape)
-    flags = info.type.update(dtype=bool_)
-    zero = w.constant(0, info.type)
-    good = w.op(
-        f"stablehlo.compare {test}, {info}, {zero}, SIGNED : ({info.text}, {zero.text}) -> "
-        f"{tensor(flags)}",
-        flags,
-    )
-    wide = x.type.update(dtype=bool_)
-    mask = w.op(
-        f"stablehlo.broadcast_in_dim {good}, dims = {listed(range(batch))} : ({good.text}) -> "
-        f"{tensor(wide)}",
-        wide,
-    )
-    nan = w.constant(complex("nan+nanj") if is_complex(x.dtype) else float("nan"), x.type)
-    return w.op(f"stablehlo.select {mask}, {x}, {nan} : {tensor(wide)}, {x.text}", x.type)
-
-
-def lapack_name(w: Writer, x: Name, name: str, cusolver: str | None = None) -> str:
-    """The foreign function for elements of this dtype, on this platform."""
-    if is_gpu(w):
-        return f"cusolver_{cusolver or name}_ffi"
-    return f"lapack_{_LETTERS[x.dtype.name]}{name}_ffi"
 
 
 @rule(linalg.cholesky)
@@ -192,8 +76,8 @@ def lower_triangular_solve(
         if transpose_a:
             mode = "ADJOINT" if conjugate_a else "TRANSPOSE"
         flags = (
-            f"left_side = {_flag(left_side)}, lower = {_flag(lower)}, transpose_a = "
-            f"#stablehlo<transpose {mode}>, unit_diagonal = {_flag(unit_diagonal)}"
+            f"left_side = {flag(left_side)}, lower = {flag(lower)}, transpose_a = "
+            f"#stablehlo<transpose {mode}>, unit_diagonal = {flag(unit_diagonal)}"
         )
         return w.op(
             f'"stablehlo.triangular_solve"({a}, {b}) {{{flags}}} : ({a.text}, {b.text}) -> '
@@ -214,10 +98,6 @@ def lower_triangular_solve(
     )
     batch = len(a.shape) - 2
     return foreign(w, lapack_name(w, a, "trsm"), [a, b], types, batch, attributes, 1)[0]
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
 
 
 @rule(linalg.lu)
@@ -320,19 +200,22 @@ def lower_qr(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, full_matrices: bool
 ) -> list[Name]:
     """Householder's reflections, multiplied out."""
-    batch = len(x.shape) - 2
-    q_type, r_type = types
-    packed, tau = reflections(w, linalg.qr, x)
+    return multiplied_out(w, *reflections(w, linalg.qr, x), *types)
+
+
+def multiplied_out(
+    w: Writer, packed: Name, tau: Name, q_type: ShapedArray, r_type: ShapedArray
+) -> list[Name]:
+    """The factors q and r that reflections and the triangle above them stand for."""
+    batch = len(packed.shape) - 2
     reflectors = resized(w, packed, batch + 1, q_type.shape[-1])
-    product = "ungqr" if is_complex(x.dtype) else "orgqr"
     if w.platform == "tpu":
         q = linalg_tpu.multiplied_out(w, reflectors, tau)
     else:
-        (q,) = foreign(
-            w, lapack_name(w, x, product, "orgqr"), [reflectors, tau], [q_type], batch, alias=0
-        )
-    r = resized(w, packed, batch, r_type.shape[-2])
-    return [q, w.performed(triu, r)]
+        product = "ungqr" if is_complex(packed.dtype) else "orgqr"
+        target = lapack_name(w, packed, product, "orgqr")
+        (q,) = foreign(w, target, [reflectors, tau], [q_type], batch, alias=0)
+    return [q, w.performed(triu, resized(w, packed, batch, r_type.shape[-2]))]
 
 
 def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
@@ -354,7 +237,7 @@ def lower_eigh(w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool)
     require_lapack(w, linalg.eigh)
     batch = len(x.shape) - 2
     if is_gpu(w):
-        target, attributes = "cusolver_syevd_ffi", f"algorithm = 0 : ui8, lower = {_flag(lower)}"
+        target, attributes = "cusolver_syevd_ffi", f"algorithm = 0 : ui8, lower = {flag(lower)}"
     else:
         target = lapack_name(w, x, "heevd" if is_complex(x.dtype) else "syevd")
         attributes = f"mode = {ord('V')} : ui8, uplo = {ord('L' if lower else 'U')} : ui8"
@@ -430,7 +313,7 @@ def _svd_by_jacobi(
         [x],
         [x.type.strong(), values, *full, info_type(x, batch)],
         batch,
-        f"compute_uv = {_flag(compute_uv)}, full_matrices = {_flag(not economical)}",
+        f"compute_uv = {flag(compute_uv)}, full_matrices = {flag(not economical)}",
         0,
     )
     if not compute_uv:
@@ -461,8 +344,8 @@ def _svd_by_qr(
         [x],
         [x.type.strong(), values, *((vh, u) if wide else (u, vh)), info_type(x, batch)],
         batch,
-        f"compute_uv = {_flag(len(types) > 1)}, full_matrices = {_flag(full)}, "
-        f"transposed = {_flag(wide)}",
+        f"compute_uv = {flag(len(types) > 1)}, full_matrices = {flag(full)}, "
+        f"transposed = {flag(wide)}",
         0,
         by_columns=not wide,
     )
@@ -479,26 +362,11 @@ def lower_eig(
     compute_left: bool,
     compute_right: bool,
 ) -> list[Name]:
-    """LAPACK gives the eigenvalues of a real matrix as real and imaginary parts."""
-    require_cpu(w, linalg.eig)
-    batch = len(x.shape) - 2
-    values = types[0]
-    vectors = values.update(shape=x.shape)
-    parts = [values] if is_complex(x.dtype) else [values.update(dtype=x.dtype)] * 2
-    attributes = ", ".join(
-        f"{name} = {ord('V' if wanted else 'N')} : ui8"
-        for name, wanted in (("compute_left", compute_left), ("compute_right", compute_right))
-    )
-    *found, left, right, info = foreign(
-        w,
-        lapack_name(w, x, "geev"),
-        [x],
-        [*parts, vectors, vectors, info_type(x, batch)],
-        batch,
-        attributes,
-    )
-    w_name = found[0]
-    if len(found) == 2:
-        w_name = w.op(f"stablehlo.complex {found[0]}, {found[1]} : {tensor(values)}", values)
-    wanted = [left] * compute_left + [right] * compute_right
-    return [or_nan(w, y, info) for y in (w_name, *wanted)]
+    if 0 in x.shape:
+        return [w.constant(0, t) for t in types]
+    if not is_gpu(w):
+        require_cpu(w, linalg.eig)
+        return eigenvalues.by_lapack(w, types, x, compute_left, compute_right)
+    if compute_left:
+        return eigenvalues.by_lapack_for_gpu(w, types, x, compute_left, compute_right)
+    return eigenvalues.by_cusolver(w, types, x, compute_right)

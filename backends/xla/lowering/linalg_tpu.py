@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
 from effax.backends.xla.lowering import linalg_spectral
+from effax.backends.xla.lowering.matrices.batches import write_for_batch
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.errors import UnhandledEffectError
-from effax.effects.rows import linalg, shape
+from effax.effects.rows import linalg
 from effax.effects.types import ShapedArray, complex64, float32, int32
-from effax.interpreters.stage import stage
 
 LARGEST: Final = 256
 """The size of a symmetric matrix that the eigenvalue call takes at most."""
@@ -28,7 +27,8 @@ def _call(
     return w.ops(text + results, types)
 
 
-def _require_32_bits(effect: Any, x: Name) -> None:
+def require_32_bits(effect: Any, x: Name) -> None:
+    """Raise `UnhandledEffectError` for elements that the TPU compiler's calls do not support."""
     if x.dtype not in (float32, complex64):
         raise UnhandledEffectError(
             f"{effect.name}: the TPU compiler supports float32 and complex64, got "
@@ -38,7 +38,7 @@ def _require_32_bits(effect: Any, x: Name) -> None:
 
 def lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
     """Factors and pivots from zero; the permutation that comes with them is not needed."""
-    _require_32_bits(linalg.lu, x)
+    require_32_bits(linalg.lu, x)
     order = ShapedArray(x.shape[:-1], int32)
     how = 'api_version = 2 : i32, backend_config = ""'
     return _call(w, "LuDecomposition", [x], [*types, order], how)[:2]
@@ -46,7 +46,7 @@ def lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
 
 def reflections(w: Writer, effect: Any, x: Name, taus: ShapedArray) -> tuple[Name, Name]:
     """Householder's reflections below r, and their factors."""
-    _require_32_bits(effect, x)
+    require_32_bits(effect, x)
     packed, tau = _call(w, "Qr", [x], [x.type.strong(), taus], 'backend_config = ""')
     return packed, tau
 
@@ -62,7 +62,7 @@ def eigh(w: Writer, types: Sequence[ShapedArray], x: Name, lower: bool) -> list[
 
     Larger matrices than the compiler takes are done by blocks.
     """
-    _require_32_bits(linalg.eigh, x)
+    require_32_bits(linalg.eigh, x)
     if 0 in x.shape:
         return [w.constant(0, t) for t in types]
     if x.shape[-1] <= LARGEST:
@@ -70,27 +70,15 @@ def eigh(w: Writer, types: Sequence[ShapedArray], x: Name, lower: bool) -> list[
         return _call(w, "Eigh", [x], types, how)
     blocks, _ = linalg_spectral.block_size(x.shape[-1], LARGEST)
     order = w.array(linalg_spectral.moves(blocks))
-    return _written(w, partial(linalg_spectral.eigh, lower=lower, largest=LARGEST), types, x, order)
+    return write_for_batch(
+        w, partial(linalg_spectral.eigh, lower=lower, largest=LARGEST), types, x, order
+    )
 
 
 def svd(
     w: Writer, types: Sequence[ShapedArray], x: Name, full_matrices: bool, compute_uv: bool
 ) -> list[Name]:
     """Singular values and vectors, by the polar decomposition and the eigenvalues of its factor."""
-    _require_32_bits(linalg.svd, x)
+    require_32_bits(linalg.svd, x)
     made = partial(linalg_spectral.svd, full_matrices=full_matrices, compute_uv=compute_uv)
-    return _written(w, made, types, x)
-
-
-def _written(
-    w: Writer, function: Callable[..., Any], types: Sequence[ShapedArray], x: Name, *more: Name
-) -> list[Name]:
-    """Write a function of arrays with one axis of matrices."""
-    flat = x.type.strong().update(shape=(math.prod(x.shape[:-2]), *x.shape[-2:]))
-
-    def batched(x: Any, *more: Any) -> list[Any]:
-        found = function(shape.reshape(x, shape=flat.shape), *more)
-        return [shape.reshape(y, shape=t.shape) for y, t in zip(found, types, strict=True)]
-
-    given = [x, *more]
-    return w.body(stage(batched, [y.type for y in given], "part").program, given)
+    return write_for_batch(w, made, types, x)

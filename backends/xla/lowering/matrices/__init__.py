@@ -1,0 +1,1 @@
+"""Parts of linear algebra that cells share: calls of libraries, and algorithms in effects."""
