@@ -121,6 +121,27 @@ def decompositions():
 
 
 @check
+def written_reductions():
+    """Reductions by loops of effects, and tridiagonal systems that cuSPARSE does not take."""
+    with jax.default_matmul_precision("highest"):
+        for lengths in ((8, 5), (5, 8), (3, 6, 6)):
+            x = normal(*lengths)
+            q, r, order = jax.lax.linalg.qr(jnp.array(x), pivoting=True, full_matrices=False)
+            on_gpu(q @ r, np.take_along_axis(x, np.asarray(order)[..., None, :], -1), 1e-3, 1e-3)
+            sizes = np.abs(np.diagonal(np.asarray(r), axis1=-2, axis2=-1))
+            assert (sizes[..., 1:] <= sizes[..., :-1] * 1.001).all(), sizes
+        x = normal(6, 6)
+        h, q = jax.scipy.linalg.hessenberg(jnp.array(x), calc_q=True)
+        on_gpu(q @ h @ q.T, x, 1e-3, 1e-3)
+    one, b = np.ones(2, "f4"), normal(2, 3)
+    found = jax.lax.linalg.tridiagonal_solve(one, jnp.zeros(2), one, jnp.array(b))
+    on_gpu(found, b[::-1])
+    none, middle = jnp.zeros(3), jnp.array([1.0, 0, 1])
+    given = (none, middle, none, jnp.ones((3, 1)))
+    on_gpu(jax.lax.linalg.tridiagonal_solve(*given, perturb_singular=True)[:, 0], [1, 2**23, 1])
+
+
+@check
 def general_matrices():
     """Eigenvalues by cuSOLVER, and by LAPACK on the host where left eigenvectors are asked for."""
 

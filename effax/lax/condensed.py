@@ -56,7 +56,7 @@ def _schur(x: ArrayLike, vectors: bool) -> tuple[Array, ...]:
 
 @whole()
 def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
-    """Return Hessenberg's form h with `q @ h @ q^H = a`, and the reflections of q. Only on the CPU.
+    """Return Hessenberg's form h with `q @ h @ q^H = a`, and the reflections of q.
 
     Below the first subdiagonal, where h is zero, are the vectors of the reflections that
     `householder_product` multiplies out; their factors are the second result. No derivatives.
@@ -77,7 +77,7 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
 
 @whole("lower")
 def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
-    """Return a Hermitian matrix as `q @ t @ q^H`, t real and tridiagonal. Only on the CPU.
+    """Return a Hermitian matrix as `q @ t @ q^H`, t real and tridiagonal.
 
     The packed form (t, and the vectors of the reflections that q is a product of, in the place of
     zeros), t's diagonal, the one beside it, and the factors of the reflections. No derivatives.
@@ -100,11 +100,15 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
 def tridiagonal_solve(
     dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
 ) -> Array:
-    """Solve `a @ x = b` for tridiagonal a: by elimination with exchanges of rows on the CPU.
+    """Solve `a @ x = b` for tridiagonal a, by elimination with exchanges of rows.
 
-    `dl`, `d` and `du` are the diagonal below the main one (its first element is not used), the
-    main one, and the one above (its last element is not used). NaN where a is singular; with
-    `perturb_singular`, on the CPU only, a solution of a matrix close by.
+    Args:
+      dl: the diagonal below the main one, (..., n). Its first element is not used.
+      d: the main diagonal, (..., n).
+      du: the diagonal above the main one, (..., n). Its last element is not used.
+      b: the right sides, (..., n, k).
+      perturb_singular: whether to solve a system close by where a is singular; otherwise the
+        solution is NaN there.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> none, d = jnp.zeros(3), jnp.array([1.0, 2.0, 4.0])

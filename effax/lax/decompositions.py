@@ -137,7 +137,7 @@ def qr(
     """Return orthonormal columns q and an upper triangular r with `q @ r = x`.
 
     With `pivoting` an order of the columns as well, `q @ r = x[:, order]`, for which the diagonal
-    of r descends in size; that only on the CPU. There is no MAGMA here: `use_magma` is refused.
+    of r descends in size. There is no MAGMA here: `use_magma` is refused.
 
     Args:
       x: array_like, (..., m, n).

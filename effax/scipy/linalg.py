@@ -388,7 +388,7 @@ def qr(
       a: array_like, (..., m, n).
       mode: "full", "economic" (q has min(m, n) columns), or "r", without q.
       pivoting: whether to return an order of the columns too, with `q @ r = a[:, order]`,
-        in which the diagonal of r descends in size; only on the CPU.
+        in which the diagonal of r descends in size.
       overwrite_a, lwork, check_finite: accepted for compatibility, without effect.
 
     >>> import effax.numpy as jnp

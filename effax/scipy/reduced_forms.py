@@ -132,8 +132,6 @@ def hessenberg(
 ) -> Array | tuple[Array, Array]:
     """Return h, zero below the first subdiagonal, with `q @ h @ q^H = a`; and q if `calc_q`.
 
-    Only on the CPU.
-
     Args:
       a: array_like, (..., n, n).
       calc_q: whether to return q too.

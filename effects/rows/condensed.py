@@ -1,8 +1,9 @@
 """Condensed: what orthogonal transformations make of matrices, and systems of such a form.
 
-Schur's form, Hessenberg's, tridiagonal form, triangles with their columns in order; LAPACK's
-operations, so on the CPU. Matrices are the last two axes, all before them are a batch. The results
-of a reduction that fails are NaN.
+Schur's form, Hessenberg's, tridiagonal form, triangles with their columns in order. The CPU has
+LAPACK for them; elsewhere all but Schur's form are computed in effects where no library has them.
+Matrices are the last two axes, all before them are a batch. The results of a reduction that fails
+are NaN.
 """
 
 from __future__ import annotations

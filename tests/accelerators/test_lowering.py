@@ -39,6 +39,14 @@ def test_linear_algebra_is_called_of_the_tpus_compiler(f, target):
     assert "lapack" not in text
 
 
+def perturbed(d):
+    return fx.lax.linalg.tridiagonal_solve(d, d, d, d[:, None], perturb_singular=True)
+
+
+def pivoted(x):
+    return fx.lax.linalg.qr(x, pivoting=True)
+
+
 def economical(x):
     return jnp.linalg.svd(x, full_matrices=False)
 
@@ -53,6 +61,8 @@ def economical(x):
         (fx.lax.linalg.tridiagonal, (8, 8), "cusolver_sytrd_ffi"),
         (fx.lax.linalg.lu, (8, 8), "cu_lu_pivots_to_permutation"),
         (lambda d: fx.lax.linalg.tridiagonal_solve(d, d, d, d[:, None]), (8,), "cusparse_gtsv2"),
+        (perturbed, (8,), "@cu_tridiagonal_solve_perturbed"),
+        (pivoted, (8, 4), "@cusolver_orgqr_ffi"),
     ],
 )
 def test_linear_algebra_is_called_of_cudas_libraries(f, shape, target):
@@ -86,6 +96,38 @@ def test_left_eigenvectors_are_computed_on_a_gpus_host(f, dtype, target):
 def test_large_economical_factors_have_no_square_matrix(shape):
     """cuSOLVER's work on 50000 x 16 would take 10 GB with one."""
     assert "5000x5000" not in lowered("cuda", economical, S(shape, "float32"))
+
+
+def two_rows(x):
+    return fx.lax.linalg.tridiagonal_solve(x[..., :2], x[..., :2], x[..., :2], x[..., :2, None])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize(
+    "platform, f, shape",
+    [
+        ("cuda", fx.lax.linalg.hessenberg, (2, 3, 6, 6)),
+        ("tpu", fx.lax.linalg.hessenberg, (6, 6)),
+        ("cuda", pivoted, (2, 3, 6, 6)),
+        ("tpu", pivoted, (6, 6)),
+        ("cuda", two_rows, (4,)),
+        ("tpu", two_rows, (3, 4)),
+        ("tpu", perturbed, (8,)),
+        ("tpu", fx.lax.linalg.tridiagonal, (2, 6, 6)),
+    ],
+)
+def test_reductions_without_a_library_are_loops(platform, f, shape, dtype):
+    """Their values are those of `tests/linalg/test_written_reductions.py`."""
+    text = lowered(platform, f, S(shape, dtype))
+    assert "stablehlo.while" in text
+    assert "lapack" not in text
+
+
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_pivoted_triangles_of_empty_matrices_call_nothing(platform):
+    for lengths in ((0, 3), (3, 0), (0, 2, 2)):
+        text = lowered(platform, pivoted, S(lengths, "float32"))
+        assert "custom_call" not in text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Linear algebra of a batch spread over devices moves nothing; `test_mesh.py` runs this file."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import effax
 import effax.numpy as jnp
 import effax.scipy.linalg as jsl
+from effax.backends.xla.lowering.matrices import householder
+from effax.backends.xla.lowering.matrices import tridiagonal as written
 from effax.lax import linalg as lxl
 from effax.sharding import Mesh, NamedSharding
 
@@ -30,6 +33,10 @@ def lower_solve(a, b):
 
 def tridiagonal(d, b):
     return lxl.tridiagonal_solve(d, 9 + d, d, b)
+
+
+def written_solve(d, b):
+    return written.solve(d, 9 + d, d, b)
 
 
 def derivative_of_inverse(a):
@@ -55,6 +62,11 @@ CASES = {
     "schur": (lxl.schur, A),
     "hessenberg": (lxl.hessenberg, A),
     "tridiagonal": (lambda a: lxl.tridiagonal(a, lower=True), DEFINITE),
+    # What GPUs and TPUs run of some of these.
+    "written pivoted qr": (householder.pivoted, A),
+    "written hessenberg": (householder.hessenberg, A),
+    "written tridiagonal": (partial(householder.tridiagonal, lower=False), DEFINITE),
+    "written tridiagonal_solve": (written_solve, VECTOR, RIGHT),
     "expm": (effax.vmap(jsl.expm), A),
 }
 

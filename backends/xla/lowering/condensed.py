@@ -1,26 +1,29 @@
-"""Condensed forms as calls of LAPACK, which the CPU only has; tridiagonal systems everywhere."""
+"""Condensed forms as calls of LAPACK on the CPU; in effects where a platform has no library."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from effax.backends.xla.lowering.linalg import reflections, resized
+from effax.backends.xla.lowering import linalg_tpu
+from effax.backends.xla.lowering.linalg import multiplied_out, reflections
+from effax.backends.xla.lowering.matrices import householder, tridiagonal
+from effax.backends.xla.lowering.matrices.batches import write_for_batch
 from effax.backends.xla.lowering.matrices.calls import (
+    flag,
     foreign,
     info_type,
     is_gpu,
     lapack_name,
     or_nan,
     require_cpu,
-    require_lapack,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
-from effax.effects.matrices import triu
-from effax.effects.rows import condensed, control, shape
-from effax.effects.rows.elementwise import div, mul, sub
-from effax.effects.types import ShapedArray, is_complex, typeof
-from effax.interpreters.stage import stage
+from effax.effects.effect import Effect
+from effax.effects.matrices import identity_like
+from effax.effects.rows import condensed, shape
+from effax.effects.types import ShapedArray, int32, is_complex
 
 
 @rule(condensed.schur)
@@ -44,15 +47,29 @@ def lower_schur(
 
 @rule(condensed.hessenberg)
 def lower_hessenberg(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
-    require_cpu(w, condensed.hessenberg)
     batch = len(x.shape) - 2
     n = x.shape[-1]
     if n < 2:
         return [x, w.constant(0, types[1])]
+    if w.platform != "cpu":
+        return _written(w, condensed.hessenberg, householder.hessenberg, types, x)
     results = [*types, info_type(x, batch)]
     attributes = f"low = 1 : i32, high = {n} : i32"
     *found, info = foreign(w, lapack_name(w, x, "gehrd"), [x], results, batch, attributes, 0)
     return [or_nan(w, y, info) for y in found]
+
+
+def _written(
+    w: Writer,
+    effect: Effect,
+    function: Callable[..., Any],
+    types: Sequence[ShapedArray],
+    x: Name,
+) -> list[Name]:
+    """Write a reduction in effects, for the dtypes that the platform's calls support too."""
+    if w.platform == "tpu":
+        linalg_tpu.require_32_bits(effect, x)
+    return write_for_batch(w, function, types, x)
 
 
 @rule(condensed.reflections)
@@ -66,12 +83,16 @@ def lower_reflections(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[
 def lower_tridiagonal(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool
 ) -> list[Name]:
-    require_lapack(w, condensed.tridiagonal)
+    if 0 in x.shape:
+        return [w.constant(0, t) for t in types]
+    if not is_gpu(w) and w.platform != "cpu":
+        function = partial(householder.tridiagonal, lower=lower)
+        return _written(w, condensed.tridiagonal, function, types, x)
     batch = len(x.shape) - 2
     name = lapack_name(w, x, "hetrd" if is_complex(x.dtype) else "sytrd", "sytrd")
     attributes = f"uplo = {ord('L' if lower else 'U')} : ui8"
     if is_gpu(w):
-        attributes = f"lower = {'true' if lower else 'false'}"
+        attributes = f"lower = {flag(lower)}"
     *found, info = foreign(w, name, [x], [*types, info_type(x, batch)], batch, attributes, 0)
     return [or_nan(w, y, info) for y in found]
 
@@ -80,21 +101,34 @@ def lower_tridiagonal(
 def lower_pivoted_qr(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, full_matrices: bool
 ) -> list[Name]:
-    """Reflections multiplied out, as `qr` does; a zero says that a column is free to move."""
-    require_cpu(w, condensed.pivoted_qr)
-    batch = len(x.shape) - 2
-    m, n = x.shape[-2:]
-    q_type, r_type, order = types
+    """Reflections multiplied out, as `qr` does."""
+    q_type, r_type, order_type = types
+    if w.platform != "cpu" and 0 in x.shape:
+        order = w.performed(lambda x: _first_order(x, order_type), x)
+        return [w.performed(identity_like, w.constant(0, q_type)), w.constant(0, r_type), order]
+    own = x.type.strong()
+    taus = own.update(shape=(*x.shape[:-2], min(x.shape[-2:])))
+    if w.platform == "cpu":
+        packed, tau, order = _pivoted_by_lapack(w, [own, order_type, taus], x)
+    else:
+        results = [own, taus, order_type]
+        packed, tau, order = _written(w, condensed.pivoted_qr, householder.pivoted, results, x)
+    return [*multiplied_out(w, packed, tau, q_type, r_type), order]
+
+
+def _first_order(x: Any, type: ShapedArray) -> Any:
+    """The columns of x as they are."""
+    return shape.iota(dtype=int32, shape=type.shape, dimension=len(type.shape) - 1)
+
+
+def _pivoted_by_lapack(w: Writer, types: Sequence[ShapedArray], x: Name) -> tuple[Name, Name, Name]:
+    """The reflections, their factors and the order; zero says that a column is free to move."""
+    order = types[1]
     free = w.constant(0, order)
-    taus = x.type.strong().update(shape=(*x.shape[:-2], min(m, n)))
-    packed, order_from_one, tau = foreign(
-        w, lapack_name(w, x, "geqp3"), [x, free], [x.type.strong(), order, taus], batch, alias=0
+    packed, from_one, tau = foreign(
+        w, lapack_name(w, x, "geqp3"), [x, free], types, len(x.shape) - 2, alias=0
     )
-    reflectors = resized(w, packed, batch + 1, q_type.shape[-1])
-    product = lapack_name(w, x, "ungqr" if is_complex(x.dtype) else "orgqr")
-    (q,) = foreign(w, product, [reflectors, tau], [q_type], batch, alias=0)
-    r = w.performed(triu, resized(w, packed, batch, r_type.shape[-2]))
-    return [q, r, w.simple("subtract", [order_from_one, w.constant(1, order)], order)]
+    return packed, tau, w.simple("subtract", [from_one, w.constant(1, order)], order)
 
 
 @rule(condensed.tridiagonal_solve)
@@ -108,50 +142,22 @@ def lower_tridiagonal_solve(
     *,
     perturb_singular: bool,
 ) -> Name:
-    """By elimination with exchanges of rows on the CPU and GPU, without them (Thomas) elsewhere."""
-    if perturb_singular:
-        require_cpu(w, condensed.tridiagonal_solve)
-    if is_gpu(w) and b.shape[-2] > 2 and 0 not in b.shape:  # cuSPARSE needs three rows or more
-        return foreign(w, "cusparse_gtsv2_ffi", [dl, d, du, b], types, len(b.shape) - 2, alias=3)[0]
-    if w.platform != "cpu" or 0 in b.shape:
-        return w.performed(_eliminate, dl, d, du, b)
+    """By elimination with exchanges of rows, in effects where no library has it."""
     batch = len(b.shape) - 2
-    if perturb_singular:
-        return foreign(w, "tridiagonal_solve_perturbed_ffi", [dl, d, du, b], types, batch)[0]
+    if 0 in b.shape:
+        return w.constant(0, types[0])
+    gpu = is_gpu(w)
+    if perturb_singular and (gpu or w.platform == "cpu"):
+        return foreign(w, _PERTURBED[gpu], [dl, d, du, b], types, batch)[0]
+    if gpu and b.shape[-2] > 2:  # cuSPARSE needs three rows or more
+        return foreign(w, "cusparse_gtsv2_ffi", [dl, d, du, b], types, batch, alias=3)[0]
+    if w.platform != "cpu":
+        solve = partial(tridiagonal.solve, perturb_singular=perturb_singular)
+        return w.performed(solve, dl, d, du, b)
     results = [*(x.type.strong() for x in (dl, d, du)), types[0], info_type(b, batch)]
     *_, found, info = foreign(w, lapack_name(w, b, "gtsv"), [dl, d, du, b], results, batch)
     return or_nan(w, found, info)
 
 
-def _eliminate(dl: Any, d: Any, du: Any, b: Any) -> Any:
-    """Downwards, each row less its left neighbour's; then upwards."""
-    type = typeof(b)
-    last = type.ndim - 2
-    first = (last, *range(last))
-    diagonals = [shape.transpose(x, permutation=first) for x in (dl, d, du)]
-    rows = shape.transpose(b, permutation=(*first, last + 1))
-    row, side = typeof(rows).update(shape=typeof(rows).shape[1:]).strong(), type.shape[:last]
-    element = row.update(shape=side)
-
-    def spread(x: Any) -> Any:
-        return shape.broadcast_in_dim(x, shape=row.shape, dims=tuple(range(len(side))))
-
-    def down(upper: Any, value: Any, low: Any, middle: Any, high: Any, right: Any) -> Sequence[Any]:
-        pivot = sub(middle, mul(low, upper))
-        upper = div(high, pivot)
-        value = div(sub(right, mul(spread(low), value)), spread(pivot))
-        return [upper, value, upper, value]
-
-    def up(below: Any, upper: Any, value: Any) -> Sequence[Any]:
-        found = sub(value, mul(spread(upper), below))
-        return [found, found]
-
-    start = [shape.full(t.shape, 0, t.dtype) for t in (element, row)]
-    descent = stage(down, [element, row, element, element, element, row], "down").program
-    given = {"consts": 0, "length": type.shape[last], "unroll": 1}
-    *_, uppers, values = control.scan(
-        *start, *diagonals, rows, body=descent, carry=2, reverse=False, **given
-    )
-    ascent = stage(up, [row, element, row], "up").program
-    _, found = control.scan(start[1], uppers, values, body=ascent, carry=1, reverse=True, **given)
-    return shape.transpose(found, permutation=(*range(1, last + 1), 0, last + 1))
+_PERTURBED = {False: "tridiagonal_solve_perturbed_ffi", True: "cu_tridiagonal_solve_perturbed"}
+"""The functions that move small pivots, of jaxlib and of CUDA's plugin."""
