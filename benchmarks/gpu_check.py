@@ -133,6 +133,9 @@ def written_reductions():
         x = normal(6, 6)
         h, q = jax.scipy.linalg.hessenberg(jnp.array(x), calc_q=True)
         on_gpu(q @ h @ q.T, x, 1e-3, 1e-3)
+        for x in (normal(3, 6, 6), normal(5, 5) + 1j * normal(5, 5)):
+            t, q = jax.scipy.linalg.schur(jnp.array(x))
+            on_gpu(q @ t @ np.asarray(q).conj().swapaxes(-1, -2), x, 1e-3, 1e-3)
     one, b = np.ones(2, "f4"), normal(2, 3)
     found = jax.lax.linalg.tridiagonal_solve(one, jnp.zeros(2), one, jnp.array(b))
     on_gpu(found, b[::-1])

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.effects.rows import comparison, complex, contraction, elementwise, reduction, shape
+from effax.effects.rows import (
+    comparison,
+    complex,
+    contraction,
+    elementwise,
+    logical,
+    reduction,
+    shape,
+)
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, is_complex, typeof
@@ -89,6 +97,15 @@ def diagonal(x: Any) -> Any:
     """The diagonals of square matrices."""
     only = select_n(on_diagonal(x), 0, x)
     return reduction.reduce_sum(only, axes=(typeof(x).ndim - 1,))
+
+
+def all_finite(x: Any) -> Any:
+    """Whether all elements of a matrix are finite, for each member."""
+    t = typeof(x)
+    flags = elementwise.is_finite(complex.real(x) if is_complex(t.dtype) else x)
+    if is_complex(t.dtype):
+        flags = logical.and_(flags, elementwise.is_finite(complex.imag(x)))
+    return reduction.reduce_and(flags, axes=(t.ndim - 2, t.ndim - 1))
 
 
 def columns(v: Any, x: Any) -> Any:

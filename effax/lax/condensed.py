@@ -25,10 +25,11 @@ def schur(
     sort_eig_vals: bool = False,
     select_callable: Callable[..., Any] | None = None,
 ) -> tuple[Array, ...]:
-    """Return triangular t, and unitary q where asked, with `q @ t @ q^H = x`. Only on the CPU.
+    """Return triangular t, and unitary q where asked, with `q @ t @ q^H = x`.
 
     Of real matrices t has blocks of two rows for pairs of conjugate eigenvalues. There are no
-    derivatives. Sorting is refused with `NotImplementedError`, as LAPACK's is in JAX.
+    derivatives. Sorting is refused with `NotImplementedError`, as LAPACK's is in JAX. LAPACK
+    computes it on the CPU; on GPUs and TPUs it is a loop whose number of steps grows with n².
 
     Args:
       x: array_like, (..., n, n).

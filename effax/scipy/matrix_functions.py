@@ -154,7 +154,7 @@ def sqrtm(
     A: ArrayLike,
     blocksize: int = 1,
 ) -> Array:
-    """Return the principal square root of square matrices, always complex. Only on the CPU.
+    """Return the principal square root of square matrices, always complex.
 
     By Schur's form (Björck & Hammarling 1983, "A Schur method for the square root of a matrix").
     NaN where there is none. Only `blocksize` 1 is implemented.
@@ -219,7 +219,7 @@ def funm(
     func: Callable[[Array], Array],
     disp: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """Apply a function to the matrix A, by Schur's form and Parlett's recurrence. Only on the CPU.
+    """Apply a function to the matrix A, by Schur's form and Parlett's recurrence.
 
     `func` is applied to vectors of (complex) eigenvalues. The result is complex; without `disp`
     an estimate of its relative error comes after it. Inexact where eigenvalues are close.
@@ -272,7 +272,7 @@ def solve_sylvester(
     method: str = "schur",
     tol: float = 1e-8,
 ) -> Array:
-    """Solve `A @ x + x @ B = C` for x; batches are broadcast against each other. Only on the CPU.
+    """Solve `A @ x + x @ B = C` for x; batches are broadcast against each other.
 
     By Schur's forms of A and B (Bartels & Stewart 1972), or with `method="eigen"` by their
     eigenvectors. NaN where an eigenvalue of A is within `tol` of one of -B.

@@ -19,7 +19,7 @@ from effax.operands.promoting import arraylike
 
 @whole("output")
 def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
-    """Return t and unitary q with `q @ t @ q^H = a`, t upper triangular. Only on the CPU.
+    """Return t and unitary q with `q @ t @ q^H = a`, t upper triangular.
 
     With the output "real" t of a real matrix is real, with blocks of two rows for pairs of
     conjugate eigenvalues; with "complex" it is a triangle.
@@ -52,7 +52,7 @@ def rsf2csf(
 ) -> tuple[Array, Array]:
     """Turn Schur's real form into the complex one: rotations make its blocks of two rows triangles.
 
-    Batches of T and Z are broadcast against each other. Only on the CPU.
+    Batches of T and Z are broadcast against each other.
 
     Args:
       T: array_like, (..., n, n), Schur's real form.

@@ -1,7 +1,7 @@
 """Condensed: what orthogonal transformations make of matrices, and systems of such a form.
 
 Schur's form, Hessenberg's, tridiagonal form, triangles with their columns in order. The CPU has
-LAPACK for them; elsewhere all but Schur's form are computed in effects where no library has them.
+LAPACK for them; elsewhere they are computed in effects where no library has them.
 Matrices are the last two axes, all before them are a batch. The results of a reduction that fails
 are NaN.
 """

@@ -108,6 +108,8 @@ def two_rows(x):
     [
         ("cuda", fx.lax.linalg.hessenberg, (2, 3, 6, 6)),
         ("tpu", fx.lax.linalg.hessenberg, (6, 6)),
+        ("cuda", fx.lax.linalg.schur, (2, 3, 6, 6)),
+        ("tpu", fx.lax.linalg.schur, (6, 6)),
         ("cuda", pivoted, (2, 3, 6, 6)),
         ("tpu", pivoted, (6, 6)),
         ("cuda", two_rows, (4,)),
@@ -117,7 +119,7 @@ def two_rows(x):
     ],
 )
 def test_reductions_without_a_library_are_loops(platform, f, shape, dtype):
-    """Their values are those of `tests/linalg/test_written_reductions.py`."""
+    """Their values are those of `tests/linalg/test_written_*.py`."""
     text = lowered(platform, f, S(shape, dtype))
     assert "stablehlo.while" in text
     assert "lapack" not in text

@@ -8,7 +8,7 @@ from typing import Any
 
 from effax.backends.xla.lowering import linalg_tpu
 from effax.backends.xla.lowering.linalg import multiplied_out, reflections
-from effax.backends.xla.lowering.matrices import householder, tridiagonal
+from effax.backends.xla.lowering.matrices import householder, schur, tridiagonal
 from effax.backends.xla.lowering.matrices.batches import write_for_batch
 from effax.backends.xla.lowering.matrices.calls import (
     flag,
@@ -17,7 +17,6 @@ from effax.backends.xla.lowering.matrices.calls import (
     is_gpu,
     lapack_name,
     or_nan,
-    require_cpu,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.effect import Effect
@@ -31,7 +30,11 @@ def lower_schur(
     w: Writer, types: Sequence[ShapedArray], x: Name, *, compute_vectors: bool
 ) -> list[Name]:
     """LAPACK gives eigenvalues too, of a real matrix as two parts, and how many it has sorted."""
-    require_cpu(w, condensed.schur)
+    if 0 in x.shape:
+        return [w.constant(0, t) for t in types]
+    if w.platform != "cpu":
+        function = partial(schur.schur, compute_vectors=compute_vectors)
+        return _written(w, condensed.schur, function, types, x)
     batch = len(x.shape) - 2
     square = types[0]
     values = square.update(shape=square.shape[:-1])

@@ -7,7 +7,6 @@ the host and calls LAPACK there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 from effax.backends.xla.lowering.matrices.calls import (
@@ -18,13 +17,13 @@ from effax.backends.xla.lowering.matrices.calls import (
     or_nan,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
-from effax.effects.matrices import columns
-from effax.effects.rows import comparison, reduction, shape
+from effax.effects.matrices import all_finite, columns
+from effax.effects.rows import comparison, shape
 from effax.effects.rows.complex import complex as complex_of
-from effax.effects.rows.complex import imag, real
+from effax.effects.rows.complex import imag
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.cumulative import cumsum
-from effax.effects.rows.elementwise import is_finite, neg, rem
+from effax.effects.rows.elementwise import neg, rem
 from effax.effects.rows.logical import and_, not_
 from effax.effects.rows.selection import select_n
 from effax.effects.types import ShapedArray, int32, is_complex, typeof
@@ -79,7 +78,7 @@ def by_cusolver(w: Writer, types: Sequence[ShapedArray], x: Name, right: bool) -
     """
     batch = len(x.shape) - 2
     own = x.type.strong()
-    finite = w.performed(_is_finite, x)
+    finite = w.performed(all_finite, x)
     results = [own, types[0], own, own, info_type(x, batch)]
     attributes = f"left = false, right = {flag(right)}"
     given = w.performed(_zero_unless, x, finite)
@@ -91,13 +90,6 @@ def by_cusolver(w: Writer, types: Sequence[ShapedArray], x: Name, right: bool) -
     if right:
         found.append(vectors if is_complex(x.dtype) else w.performed(unpacked, values, vectors))
     return [or_nan(w, y, info) for y in found]
-
-
-def _is_finite(x: Any) -> Any:
-    """Whether all elements of a matrix are finite."""
-    t = typeof(x)
-    parts = (real(x), imag(x)) if is_complex(t.dtype) else (x,)
-    return reduction.reduce_and(reduce(and_, map(is_finite, parts)), axes=(t.ndim - 2, t.ndim - 1))
 
 
 def _zero_unless(x: Any, flags: Any) -> Any:

@@ -27,17 +27,17 @@ from effax.effects.types import int32, is_complex, typeof
 from effax.interpreters.stage import stage
 
 
-def _spread(x: Any, like: Any, *dims: int) -> Any:
+def spread(x: Any, like: Any, *dims: int) -> Any:
     """The array x along some axes of another, repeated along the others."""
     return shape.broadcast_in_dim(x, shape=typeof(like).shape, dims=dims)
 
 
-def _numbers(like: Any, axis: int) -> Any:
+def numbers(like: Any, axis: int) -> Any:
     """The place of each element along an axis."""
     return shape.iota(dtype=int32, shape=typeof(like).shape, dimension=axis)
 
 
-def _as_elements(x: Any, like: Any) -> Any:
+def as_elements(x: Any, like: Any) -> Any:
     """Real numbers in the dtype of another array."""
     return convert_element_type(x, dtype=typeof(like).dtype, weak_type=False)
 
@@ -47,7 +47,7 @@ def _chosen(flags: Any, x: Any) -> Any:
     return reduction.reduce_sum(select_n(flags, 0, x), axes=(1,))
 
 
-def _or_one(x: Any) -> Any:
+def or_one(x: Any) -> Any:
     """The numbers, and 1 for zeros."""
     return select_n(comparison.eq(x, 0), x, 1)
 
@@ -62,11 +62,11 @@ def reflection(x: Any, i: Any) -> tuple[Any, Any, Any]:
     Elements are divided by the largest one, so that no square overflows or underflows. A vector
     that is zero after place i, and real there, is left alone: tau is zero.
     """
-    row, at = _numbers(x, 1), _spread(i, x)
+    row, at = numbers(x, 1), spread(i, x)
     x = select_n(comparison.ge(row, at), 0, x)
     here, after = comparison.eq(row, at), comparison.gt(row, at)
-    size = _or_one(reduction.reduce_max(elementwise.abs(x), axes=(1,)))
-    y = div(x, _as_elements(_spread(size, x, 0), x))
+    size = or_one(reduction.reduce_max(elementwise.abs(x), axes=(1,)))
+    y = div(x, as_elements(spread(size, x, 0), x))
     alpha = _chosen(here, y)
     rest = reduction.reduce_sum(
         elementwise.square(elementwise.abs(select_n(after, 0, y))), axes=(1,)
@@ -78,30 +78,30 @@ def reflection(x: Any, i: Any) -> tuple[Any, Any, Any]:
     none = comparison.eq(rest, 0)
     if is_complex(typeof(x).dtype):
         none = and_(none, comparison.eq(imag(alpha), 0))
-    tau = div(sub(beta, first), _or_one(beta))
+    tau = div(sub(beta, first), or_one(beta))
     if is_complex(typeof(x).dtype):
-        tau = complex_of(tau, div(neg(imag(alpha)), _or_one(beta)))
+        tau = complex_of(tau, div(neg(imag(alpha)), or_one(beta)))
     tau = select_n(none, tau, 0)
-    divisor = _spread(select_n(none, sub(alpha, _as_elements(beta, alpha)), 1), y, 0)
+    divisor = spread(select_n(none, sub(alpha, as_elements(beta, alpha)), 1), y, 0)
     v = select_n(here, select_n(after, 0, div(y, divisor)), 1)
-    return v, tau, mul(_as_elements(select_n(none, beta, first), x), _as_elements(size, x))
+    return v, tau, mul(as_elements(select_n(none, beta, first), x), as_elements(size, x))
 
 
 def _packed(x: Any, i: Any, v: Any, kept: Any) -> Any:
     """The vectors x with what place i becomes, and after it the elements of the reflections."""
-    row, at = _numbers(x, 1), _spread(i, x)
+    row, at = numbers(x, 1), spread(i, x)
     below = select_n(comparison.gt(row, at), x, v)
-    return select_n(comparison.eq(row, at), below, _spread(kept, x, 0))
+    return select_n(comparison.eq(row, at), below, spread(kept, x, 0))
 
 
-def _outer(a: Any, b: Any) -> Any:
+def outer(a: Any, b: Any) -> Any:
     """The products of all elements of a, (count, n), with all of b, (count, m)."""
     whole = (*typeof(a).shape, typeof(b).shape[1])
     left = shape.broadcast_in_dim(a, shape=whole, dims=(0, 1))
     return mul(left, shape.broadcast_in_dim(b, shape=whole, dims=(0, 2)))
 
 
-def _times(a: Any, v: Any) -> Any:
+def times(a: Any, v: Any) -> Any:
     """The products of matrices and vectors."""
     return shape.squeeze(product(a, shape.expand_dims(v, (2,))), (2,))
 
@@ -150,25 +150,25 @@ def pivoted(x: Any) -> list[Any]:
     places = shape.iota(dtype=int32, shape=(count, n), dimension=1)
     if not min(m, n):
         return [x, shape.full((count, 0), 0, typeof(x).dtype), places]
-    sizes = _or_one(reduction.reduce_max(elementwise.abs(a), axes=(2,)))
+    sizes = or_one(reduction.reduce_max(elementwise.abs(a), axes=(2,)))
 
     def pivot(i: Any, a: Any, places: Any, sizes: Any) -> list[Any]:
-        now = _spread(i, places)
+        now = spread(i, places)
         chosen = _next_column(now, a, places, sizes)
-        here = comparison.eq(_numbers(places, 1), _spread(chosen, places, 0))
-        left = _spread(_chosen(here, places), places, 0)
+        here = comparison.eq(numbers(places, 1), spread(chosen, places, 0))
+        left = spread(_chosen(here, places), places, 0)
         places = select_n(comparison.eq(places, now), places, left)
         places = select_n(here, places, now)
         column = shape.squeeze(take_rows(a, shape.expand_dims(chosen, (1,))), (1,))
         v, tau, kept = reflection(column, i)
-        factors = mul(_times(a, conj(v)), _spread(conj(tau), places, 0))
+        factors = mul(times(a, conj(v)), spread(conj(tau), places, 0))
         factors = select_n(comparison.gt(places, now), 0, factors)
-        a = sub(a, _outer(factors, v))
-        column = _spread(_packed(column, i, v, kept), a, 0, 2)
-        return [select_n(_spread(here, a, 0, 1), a, column), places, sizes, tau]
+        a = sub(a, outer(factors, v))
+        column = spread(_packed(column, i, v, kept), a, 0, 2)
+        return [select_n(spread(here, a, 0, 1), a, column), places, sizes, tau]
 
     (a, places, _), taus = _repeated(pivot, min(m, n), [a, places, sizes])
-    _, order = sort(places, _numbers(places, 1), dimension=1, is_stable=True, num_keys=1)
+    _, order = sort(places, numbers(places, 1), dimension=1, is_stable=True, num_keys=1)
     return [matrices.transpose(take_rows(a, order)), taus, order]
 
 
@@ -178,13 +178,13 @@ def _next_column(now: Any, a: Any, places: Any, sizes: Any) -> Any:
     Norms are computed anew: after some steps, one that is only updated may be nothing but rounding.
     """
     t = typeof(a)
-    done = comparison.lt(_numbers(a, 2), _spread(now, a, 0, 1))
+    done = comparison.lt(numbers(a, 2), spread(now, a, 0, 1))
     rest = select_n(done, elementwise.abs(a), 0)
-    squares = elementwise.square(div(rest, _spread(sizes, rest, 0, 1)))
+    squares = elementwise.square(div(rest, spread(sizes, rest, 0, 1)))
     norms = mul(elementwise.sqrt(reduction.reduce_sum(squares, axes=(2,))), sizes)
     norms = select_n(comparison.ne(norms, norms), norms, float("inf"))
     norms = select_n(comparison.lt(places, now), norms, -1)
-    largest = _spread(reduction.reduce_max(norms, axes=(1,)), norms, 0)
+    largest = spread(reduction.reduce_max(norms, axes=(1,)), norms, 0)
     candidates = select_n(comparison.eq(norms, largest), t.shape[1], places)
     return reduction.argmin(candidates, axis=1, index_dtype=int32)
 
@@ -203,16 +203,16 @@ def hessenberg(x: Any) -> list[Any]:
         return [x, shape.full((count, 0), 0, typeof(x).dtype)]
 
     def reduce(i: Any, a: Any) -> list[Any]:
-        here = comparison.eq(_numbers(a, 2), _spread(i, a))
+        here = comparison.eq(numbers(a, 2), spread(i, a))
         column = reduction.reduce_sum(select_n(here, 0, a), axes=(2,))
         below = add(i, 1)
         v, tau, kept = reflection(column, below)
         # Columns up to i hold reflections; v is zero there, but not what is taken from the left.
-        a = sub(a, _outer(_times(a, v), mul(conj(v), _spread(tau, v, 0))))
-        factors = mul(_times(matrices.transpose(a), conj(v)), _spread(conj(tau), v, 0))
-        factors = select_n(comparison.gt(_numbers(v, 1), _spread(i, v)), 0, factors)
-        a = sub(a, _outer(v, factors))
-        return [select_n(here, a, _spread(_packed(column, below, v, kept), a, 0, 1)), tau]
+        a = sub(a, outer(times(a, v), mul(conj(v), spread(tau, v, 0))))
+        factors = mul(times(matrices.transpose(a), conj(v)), spread(conj(tau), v, 0))
+        factors = select_n(comparison.gt(numbers(v, 1), spread(i, v)), 0, factors)
+        a = sub(a, outer(v, factors))
+        return [select_n(here, a, spread(_packed(column, below, v, kept), a, 0, 1)), tau]
 
     (a,), taus = _repeated(reduce, n - 1, [x])
     return [a, taus]
