@@ -44,7 +44,18 @@ def _library_prefixes() -> set[str]:
 
 _prefixes: Final = _library_prefixes()
 _glue: Final = {contextlib.__file__, functools.__file__}
-_inside: Final[dict[str, bool]] = {}
+
+
+class _Inside(dict[str, bool]):
+    """Whether a file is the library's, by its path."""
+
+    def __missing__(self, file: str) -> bool:
+        inside = file.startswith((*_prefixes, "<frozen ")) or file in _glue
+        self[file] = inside
+        return inside
+
+
+_inside: Final = _Inside()
 
 
 def hide(path: str) -> None:
@@ -53,15 +64,9 @@ def hide(path: str) -> None:
     _inside.clear()
 
 
-def _is_inside(file: str) -> bool:
-    inside = file.startswith(tuple(_prefixes)) or file in _glue or file.startswith("<frozen ")
-    _inside[file] = inside
-    return inside
-
-
 def is_library(file: str) -> bool:
     """Whether a file is the library's, whose frames are not the user's."""
-    return _inside[file] if file in _inside else _is_inside(file)
+    return _inside[file]
 
 
 def user_frame(skipped: int = 1) -> Frame | None:
@@ -71,16 +76,9 @@ def user_frame(skipped: int = 1) -> Frame | None:
     that knows more to be the library's saves 0.1 µs for each.
     """
     frame: FrameType | None = sys._getframe(skipped)
-    while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        inside = _inside.get(file)
-        if inside is None:
-            inside = _is_inside(file)
-        if not inside:
-            return code, frame.f_lasti
+    while frame is not None and _inside[frame.f_code.co_filename]:
         frame = frame.f_back
-    return None
+    return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 def user_frames(limit: int = 10) -> list[Frame]:

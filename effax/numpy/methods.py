@@ -112,9 +112,12 @@ def _forward(function: Callable[..., Any], symbol: str) -> Callable[..., Any]:
     def operator(self: Any, other: Any) -> Any:
         try:
             if type(self) is type(other) is Array and installed() is bottom:
-                found = compiled.get((trace_key(), self.spec, other.spec))
-                if found is not None:
-                    return found([self.buffer, other.buffer])
+                try:
+                    launch = compiled[trace_key(), self.spec, other.spec]
+                except KeyError:
+                    pass
+                else:
+                    return launch([self.buffer, other.buffer])
             if isinstance(other, _KNOWN) or _accepts(other):
                 return function(self, other)
             if type(other) in refused:  # a subclass may have the operator itself

@@ -159,19 +159,19 @@ def _at_once(
     attributes: dict[str, Any],
 ) -> Any:
     """Compute a rule as one operation where no handler is installed outside."""
+    if not is_pure(effect, rule):
+        return rule(primals, tangents, **attributes)
     moving = tuple([t is not None for t in tangents])
-    n = len(primals)
 
     def flat(*values: Any) -> tuple[list[Any], None]:
-        rest = iter(values[n:])
+        rest = iter(values)
+        plain = [next(rest) for _ in moving]
         given = [next(rest) if moves else None for moves in moving]
-        primal, tangent = rule(list(values[:n]), given, **attributes)
+        primal, tangent = rule(plain, given, **attributes)
         return ([primal] if tangent is None else [primal, tangent]), None
 
-    found = None
-    if is_pure(effect, rule):
-        values = primals + [t for t in tangents if t is not None]
-        found = bottom.together((rule, moving, *attributes.items()), flat, values)
+    values = primals + [t for t in tangents if t is not None]
+    found = bottom.together((rule, moving, *attributes.items()), flat, values)
     if found is None:
         return rule(primals, tangents, **attributes)
     results = found[0]

@@ -6,12 +6,14 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.differentiable import float0_zeros
 from effax.api.calling.float0 import is_nothing
 from effax.api.calling.signatures import Parameters, leaf_names
 from effax.api.mapping.mapped_axes import batch_size, checked_axis
-from effax.backends.xla.array import Array
+from effax.backends.xla.array import Array, asarray
 from effax.effects.cuts import Cut, cut_of, names_of
 from effax.effects.effect import REFERENCES
 from effax.effects.errors import RefError
@@ -215,13 +217,7 @@ def _is_tree(x: Any) -> bool:
 
 
 def _ready(x: Any) -> Any:
-    import numpy as np
-
-    if isinstance(x, np.ndarray):
-        from effax.backends.xla.array import asarray
-
-        return asarray(x)
-    return x
+    return asarray(x) if isinstance(x, np.ndarray) else x
 
 
 class PytreeLeaf:
