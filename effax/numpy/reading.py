@@ -32,12 +32,13 @@ def array_getitem(x: Array, index: Any) -> Any:
     try:
         if _installed() is bottom:
             key = index if type(index) is int else _key_of(index)
-            found = _known.get((trace_key(), x.spec, key))
-            if found is not None:
-                launch, positions = found
+            try:
+                launch, positions = _known[trace_key(), x.spec, key]
+            except KeyError:
+                if key is not None and not config.guarded:
+                    return _first(x, index, key)
+            else:
                 return launch([x.buffer, *positions])
-            if key is not None and not config.guarded:
-                return _first(x, index, key)
         result = getitem(x, index)
         settle()
         return result
