@@ -9,7 +9,7 @@ import pytest
 import effax
 import effax.numpy as jnp
 import effax.scipy.linalg as jsl
-from effax.backends.xla.lowering.matrices import householder, schur
+from effax.backends.xla.lowering.matrices import householder
 from effax.backends.xla.lowering.matrices import tridiagonal as written
 from effax.lax import linalg as lxl
 from effax.sharding import Mesh, NamedSharding
@@ -66,7 +66,6 @@ CASES = {
     "written pivoted qr": (householder.pivoted, A),
     "written hessenberg": (householder.hessenberg, A),
     "written tridiagonal": (partial(householder.tridiagonal, lower=False), DEFINITE),
-    "written schur": (partial(schur.schur, compute_vectors=True), A),
     "written tridiagonal_solve": (written_solve, VECTOR, RIGHT),
     "expm": (effax.vmap(jsl.expm), A),
 }

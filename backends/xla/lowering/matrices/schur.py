@@ -2,7 +2,8 @@
 
 All matrices of a batch take their steps together. A step is a reflection that is applied to whole
 matrices, and to the unitary factor, which is kept below the matrix as more rows. A matrix that has
-nothing to do in a step gets the identity. The reduction to Hessenberg's form is a sweep too.
+nothing to do in a step gets the identity. The reduction to Hessenberg's form is a sweep too. Over a
+mesh, devices exchange the bounds of loops and nothing else.
 
 Source: Golub & Van Loan, "Matrix Computations", sections 7.5 and 7.4.3; LAPACK's `lahqr` and
 `lanv2`, for shifts where convergence fails and for the form of blocks of two rows.
