@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from effax.effects.config import read, trace_key
+from effax.effects.value import is_symbolic_length
 
 __all__ = [  # the names that `effax.effects.types` re-exports
     "DType",
@@ -242,9 +243,11 @@ def default_int() -> DType:
 def position_dtype(*lengths: int) -> DType:
     """The dtype of positions along axes of these lengths: int64 where int32 can't count them.
 
-    An axis of more than 2**31 - 1 elements has positions of 64 bits without x64 too.
+    An axis of more than 2**31 - 1 elements has positions of 64 bits without x64 too. Symbolic
+    lengths are taken to be less: exported functions refuse to be called for others.
     """
-    return int64 if max(lengths, default=0) > _LARGEST_INT32 else int32
+    known = [n for n in lengths if not is_symbolic_length(n)]
+    return int64 if max(known, default=0) > _LARGEST_INT32 else int32
 
 
 def default_position_dtype(*lengths: int) -> DType:

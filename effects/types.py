@@ -30,7 +30,7 @@ from effax.effects.dtypes import (
 from effax.effects.handler import bottom
 from effax.effects.interning import Interned
 from effax.effects.mesh import ManualAxisType
-from effax.effects.value import Value
+from effax.effects.value import Value, is_symbolic_length, length
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -242,11 +242,13 @@ def canonical_shape(shape: Any) -> Shape:
     >>> canonical_shape(3), canonical_shape([2, np.int64(3)])
     ((3,), (2, 3))
     """
+    if is_symbolic_length(shape):
+        return (shape,)
     try:
         lengths = (
             (operator.index(shape),)
             if hasattr(shape, "__index__") and getattr(shape, "ndim", 0) == 0
-            else tuple([n if type(n) is int else _length(n) for n in shape])
+            else tuple([n if type(n) is int else length(n) for n in shape])
         )
     except TypeError as error:
         given = shape if isinstance(shape, (tuple, list)) else (shape,)
@@ -260,11 +262,6 @@ def canonical_shape(shape: Any) -> Shape:
         if type(n) is int and n < 0:
             raise TypeError(f"shapes must not have negative lengths, got {lengths}")
     return lengths
-
-
-def _length(n: Any) -> Any:
-    """A length as an int; symbolic dimensions (which say so) stand for themselves."""
-    return n if getattr(type(n), "symbolic_dimension", False) else int(operator.index(n))
 
 
 def tangent_type(type: ShapedArray) -> ShapedArray:

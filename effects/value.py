@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, runtime_checkable
 
@@ -150,3 +151,32 @@ def require_one_element(x: Value) -> None:
         "The truth value of an array with more than one element is ambiguous. "
         "Use a.any() or a.all()"
     )
+
+
+def is_symbolic_length(n: Any) -> bool:
+    """Whether a length is an expression of unknowns (`effax.export.symbolic_shape`).
+
+    >>> is_symbolic_length(3)
+    False
+    """
+    return type(n) is not int and bool(getattr(type(n), "symbolic_dimension", False))
+
+
+def is_symbolic(shape: Iterable[Any]) -> bool:
+    """Whether one of some lengths is symbolic.
+
+    >>> is_symbolic((2, 3))
+    False
+    """
+    return any([is_symbolic_length(n) for n in shape])
+
+
+def length(n: Any) -> Any:
+    """Return a length as an int; a symbolic one stands for itself.
+
+    Raises `TypeError` for what is no integer.
+
+    >>> length(True), length(3)
+    (1, 3)
+    """
+    return n if is_symbolic_length(n) else int(operator.index(n))

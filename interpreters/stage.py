@@ -30,8 +30,10 @@ from effax.effects.program import (
     without_dead_code,
 )
 from effax.effects.provenance import scope_of, source
+from effax.effects.rows.shape import dimension_as_value
 from effax.effects.rows.state import AbstractRef, Given, OwnedRef, Ref
 from effax.effects.types import ShapedArray, snapshot, typeof
+from effax.effects.value import is_symbolic_length
 
 
 class Stage(Handler):
@@ -190,6 +192,10 @@ class Stage(Handler):
             return x
         if type(x) in LITERALS or isinstance(x, SCALARS):  # 0-d NumPy values are written out
             return Literal(x, typeof(x))
+        if is_symbolic_length(x):
+            attributes = {"length": x, "dtype": typeof(x).dtype, "weak_type": True}
+            made: Variable = self.perform(dimension_as_value, (), attributes)
+            return made
         x = snapshot(x, self.snapshots)
         known = self.captured.get(id(x))
         if known is None:

@@ -62,6 +62,11 @@ def reference_slice(x: Array, *, start: Any, limit: Any, strides: Any = None) ->
     return x[tuple(map(slice, start, limit, steps))]
 
 
+@rule(shape.dimension_as_value)
+def reference_dimension_as_value(*, length: int, dtype: Any, weak_type: bool) -> Array:
+    return np.asarray(length, dtype)
+
+
 @rule(shape.iota)
 def reference_iota(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> Array:
     lengths = [-1 if i == dimension else 1 for i in range(len(shape))]

@@ -8,8 +8,9 @@ whole before they are read here.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from effax.backends.xla.client import XlaRuntimeError
@@ -17,6 +18,8 @@ from effax.backends.xla.compile import mlir_context, parse
 from effax.effects.errors import ExportError
 from effax.effects.runtime import _jax
 
+_LONG: Final = re.compile(r"(?<=[<x])\d{10,}(?=x)")
+_LARGEST_INT32: Final = 2**31 - 1
 _CUSTOM_CALL: Final = re.compile(r"custom_call @(\"[^\"]*\"|[\w.$-]+)")
 
 
@@ -61,11 +64,86 @@ def to_text(artifact: bytes) -> str:
     return str(_read(artifact))
 
 
-def functions(artifact: bytes, fresh: Callable[[str], str]) -> tuple[list[str], str]:
-    """The functions of a module as texts, renamed by `fresh`, and what `main` is called then."""
+def _refined(module: Any, types: Sequence[str]) -> Any:
+    """The module for operands of these types (as text): with static shapes for symbolic ones."""
+    from effax.effects.runtime import ir
+
+    with module.context:
+        found = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body}
+        main = found["main"]
+        kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+        ins, outs = [*map(str, kind.inputs)], ", ".join(map(str, kind.results))
+        inner = "main_symbolic"
+        while inner in found:
+            inner += "_"
+        ir.SymbolTable.set_symbol_name(main, inner)
+        ir.SymbolTable.replace_all_symbol_uses("main", inner, module.operation)
+        main.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        wrapper = ir.Module.parse(_wrapper(inner, ins, outs, types), module.context)
+        for op in [*wrapper.body.operations][:1]:
+            op.operation.detach_from_parent()
+            module.body.append(op)
+    try:
+        static = _jax.mlir.refine_polymorphic_shapes(_bytecode(module), True, True)
+        return ir.Module.parse(static, module.context)
+    except (ValueError, XlaRuntimeError, ir.MLIRError) as error:
+        raise ExportError(
+            f"the exported function can't be made for operands of the types {', '.join(types)}: "
+            f"{error}"
+        ) from error
+
+
+def _refuse_long(texts: Sequence[str]) -> None:
+    """Raise `ExportError` for an axis whose positions functions would count in too few bits."""
+    for n in [n for text in texts for n in _LONG.findall(text)]:
+        if int(n) > _LARGEST_INT32:
+            raise ExportError(
+                f"the exported function would have an array with an axis of {n} elements, but with "
+                f"symbolic lengths an axis must have at most {_LARGEST_INT32}; export the function "
+                "at fixed sizes"
+            )
+
+
+def _wrapper(inner: str, ins: Sequence[str], outs: str, types: Sequence[str]) -> str:
+    """The text of a module whose `main` takes static types and calls the function `inner`."""
+    given = [*ins[: len(ins) - len(types)], *types]
+    lines, passed = [], []
+    for i, (static, wanted) in enumerate(zip(given, ins, strict=True)):
+        passed.append(f"%a{i}" if static == wanted else f"%b{i}")
+        if static != wanted:
+            lines.append(f"%b{i} = stablehlo.convert %a{i} : ({static}) -> {wanted}")
+    names = [f"%r#{i}" for i in range(outs.count("tensor"))] if outs.count("tensor") > 1 else ["%r"]
+    count = f":{len(names)}" if len(names) > 1 else ""
+    result = f"%r{count} = " if outs else ""
+    called = f"({', '.join(passed)}) : ({', '.join(ins)}) -> ({outs})"
+    lines.append(f"{result}func.call @{inner}{called}")
+    lines.append(f"return {', '.join(names)} : {outs}" if outs else "return")
+    head = ", ".join(f"%a{i}: {static}" for i, static in enumerate(given))
+    body = "\n".join(lines)
+    return (
+        f"func.func public @main({head}) -> ({outs}) {{\n{body}\n}}\n"
+        f"func.func private @{inner}({', '.join(ins)}) -> ({outs})\n"
+    )
+
+
+def _bytecode(module: Any) -> bytes:
+    file = io.BytesIO()
+    module.operation.write_bytecode(file)
+    return file.getvalue()
+
+
+def functions(
+    artifact: bytes, fresh: Callable[[str], str], types: Sequence[str] | None = None
+) -> tuple[list[str], str]:
+    """The functions of a module as texts, renamed by `fresh`, and what `main` is called then.
+
+    Where a module has symbolic lengths, `types` are those of the operands of a call, as text.
+    """
     from effax.effects.runtime import ir
 
     module = _read(artifact)
+    if types is not None:
+        module = _refined(module, types)
     found: list[Any] = list(module.body.operations)
     entry = ""
     with module.context:
@@ -84,4 +162,7 @@ def functions(artifact: bytes, fresh: Callable[[str], str]) -> tuple[list[str], 
                         del op.attributes[name]
     if not entry:
         raise ExportError("the module has no function @main")
-    return [op.operation.get_asm(enable_debug_info=False) for op in found], entry
+    texts = [op.operation.get_asm(enable_debug_info=False) for op in found]
+    if types is not None:
+        _refuse_long(texts)
+    return texts, entry

@@ -14,6 +14,7 @@ from effax.effects import config
 from effax.effects.interning import Interned
 from effax.effects.runtime import _hlo, _jax
 from effax.effects.types import ShapedArray
+from effax.effects.value import is_symbolic
 
 Index = tuple[slice, ...]
 
@@ -490,6 +491,8 @@ def result_handler(type: ShapedArray, placement: Placement) -> Any:
     """Return the function that wraps a result of the runtime, or a view of a buffer, as a typed
     buffer.
     """
+    if is_symbolic(type.shape):  # no such array exists, but programs are staged for such types
+        return None
     sharding = placement.runtime(len(type.shape))
     if VERSION < (0, 11):
         # The fourth argument skips a check that only jax can do.

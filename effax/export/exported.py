@@ -25,8 +25,10 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.effects.types import ShapedArray, float0, typeof
+from effax.effects.value import is_symbolic_length
 from effax.export.files import written
 from effax.export.jax_files import written_as_jax
+from effax.export.unknowns import Unknowns, refuse_symbolic
 
 minimum_supported_calling_convention_version: Final = 9
 maximum_supported_calling_convention_version: Final = 10
@@ -63,7 +65,8 @@ class DisabledSafetyCheck:
 class Exported:
     """A function that was staged and lowered, and needs Python no longer.
 
-    `call` takes arguments of the tree, shapes and dtypes that it was exported for; `serialize`
+    `call` takes arguments of the tree, shapes and dtypes that it was exported for, where symbolic
+    lengths stand for all numbers from 1 that satisfy the constraints; `serialize`
     gives bytes that `deserialize` makes it of again.
     """
 
@@ -92,7 +95,12 @@ class Exported:
     _out_named_shardings: tuple[NamedSharding | None, ...] | None = None
     _kept: tuple[int, ...] | None = None
     """The operands that the module takes, where JAX left some out; None for all."""
+    _unknowns: Unknowns | None = attrs.field(init=False)
     _module: Module = attrs.field(init=False)
+
+    @_unknowns.default
+    def _default_unknowns(self) -> Unknowns | None:
+        return Unknowns.of(self.fun_name, [carried(t) for t in self._kept_of(self.in_avals)])
 
     @_module.default
     def _default_module(self) -> Module:
@@ -107,6 +115,7 @@ class Exported:
             self.nr_devices,
             tuple(self._kept_of(self._in_named_shardings or ())),
             self._out_named_shardings or (),
+            None if self._unknowns is None else self._unknowns.results,
         )
 
     @property
@@ -119,8 +128,8 @@ class Exported:
 
     @property
     def uses_global_constants(self) -> bool:
-        """Whether `main` takes the platform's number."""
-        return len(self.platforms) > 1
+        """Whether `main` takes the platform's number, or has symbolic lengths."""
+        return len(self.platforms) > 1 or self._unknowns is not None
 
     @property
     def in_shardings_hlo(self) -> tuple[None, ...]:
@@ -256,7 +265,8 @@ class Exported:
         for i, (x, aval) in enumerate(zip(values, self.in_avals, strict=True)):
             wanted = carried(aval)
             found = typeof(x)
-            if found.shape == wanted.shape and found.dtype == wanted.dtype:
+            fits = found.shape == wanted.shape or _is_of(found.shape, wanted.shape)
+            if fits and found.dtype == wanted.dtype:
                 continue
             if found.dtype == wanted.dtype:
                 what, expected, called = "Shape", str(wanted.shape), str(found.shape)
@@ -266,6 +276,11 @@ class Exported:
                 f"{what} mismatch for {self._place(i)}: expected {expected} and called with "
                 f"{called}; {self.fun_name} was exported for {wanted.str_short()}"
             )
+        if self._unknowns is not None:
+            refuse_symbolic(self.fun_name, [typeof(x) for x in values])
+            kept = self._kept_of(range(len(values)))
+            shapes = [typeof(values[i]).shape for i in kept]
+            self._unknowns.numbers(shapes, lambda i: self._place(kept[i]))
 
     def _place(self, i: int) -> str:
         filled = tree_unflatten(self.in_tree, range(len(self.in_avals)))
@@ -292,6 +307,13 @@ class Exported:
             f"Exported(fun_name={self.fun_name!r}, in_avals={self.in_avals}, "
             f"out_avals={self.out_avals}, platforms={self.platforms})"
         )
+
+
+def _is_of(shape: tuple[int, ...], symbolic: tuple[Any, ...]) -> bool:
+    """Whether a shape may be one with symbolic lengths: the other lengths are the same."""
+    return len(shape) == len(symbolic) and all(
+        n == m or is_symbolic_length(m) for n, m in zip(shape, symbolic, strict=True)
+    )
 
 
 def _over(mesh: Any, shardings: Sequence[NamedSharding | None]) -> tuple[NamedSharding | None, ...]:

@@ -15,7 +15,7 @@ from effax.backends.xla import artifact, portable
 from effax.backends.xla.device import default_backend
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.mesh import NamedSharding
-from effax.effects.errors import ExportError
+from effax.effects.errors import ExportError, SymbolicShapeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
@@ -24,6 +24,7 @@ from effax.effects.rows.state import takes_references
 from effax.effects.tree import tree_structure
 from effax.effects.types import ShapedArray, float0, tangent_type
 from effax.export.exported import DisabledSafetyCheck, Exported, carried, without_float0
+from effax.export.unknowns import Unknowns
 from effax.interpreters.stage import stage
 
 _STABLE: Final = (
@@ -71,13 +72,14 @@ def export(
       disabled_checks: what not to insist on.
 
     Returns:
-      A function of arrays or `ShapeDtypeStruct`s. Of static arguments, the values are kept, and
-      they are left out of calls.
+      A function of arrays or `ShapeDtypeStruct`s, whose lengths may be symbolic (`symbolic_shape`).
+      Of static arguments, the values are kept, and they are left out of calls.
 
     Raises:
       ValueError: for a function that is not jitted, and for a module that calls targets that no
         one promises to keep; when the function is given its arguments.
-      NotImplementedError: for one that calls back to Python.
+      NotImplementedError: for one that calls back to Python, and as a `SymbolicShapeError` for one
+        that performs an effect with no form for symbolic lengths.
 
     >>> import effax
     >>> exported = export(effax.jit(lambda x: 2 * x))(effax.ShapeDtypeStruct((3,), "int32"))
@@ -147,14 +149,20 @@ def _exported(
     layout: ProgramLayout,
     in_avals: tuple[ShapedArray, ...] | None = None,
 ) -> Exported:
-    text, callbacks = portable.module_text(program, captured, platforms, layout)
+    avals = program.in_types[len(captured) :] if in_avals is None else in_avals
+    unknowns = Unknowns.of(program.name, avals)
+    if unknowns is not None and not layout.is_single:
+        raise SymbolicShapeError(
+            f"export of {program.name}: symbolic lengths on several devices are not supported; "
+            "export the function at fixed sizes, or for one device"
+        )
+    text, callbacks = portable.module_text(program, captured, platforms, layout, unknowns)
     if callbacks:
         raise NotImplementedError(
             f"serialization of host_callbacks is not yet implemented: {program.name} calls Python "
             "functions, which an exported module can't hold; leave the callbacks out"
         )
     _check_targets(text, program.name, checks)
-    avals = program.in_types[len(captured) :] if in_avals is None else in_avals
 
     def derived() -> Exported:
         return _exported_vjp(program, captured, platforms, checks, layout, avals)

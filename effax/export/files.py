@@ -22,13 +22,17 @@ from effax.effects.dtypes import ELEMENTS
 from effax.effects.errors import ExportError, SymbolicShapeError
 from effax.effects.mesh import AbstractMesh, AxisType, PartitionSpec
 from effax.effects.types import ShapedArray
+from effax.effects.value import is_symbolic_length
 from effax.export import jax_files
+from effax.export.symbolic import SymbolicScope, symbolic_shape
 from effax.export.trees import described, structure
+from effax.export.unknowns import scope_of
 
 MAGIC: Final = b"\x93EFFAX\r\n"
-VERSION: Final = 3
-"""The latest version: since 2 the header may have shardings, since 3 the operands that are kept. A
-file has the first version that says all of it."""
+VERSION: Final = 4
+"""The latest version: since 2 the header may have shardings, since 3 the operands that are kept,
+since 4 symbolic lengths, as texts, with their constraints. A file has the first version that says
+all of it."""
 _HEAD: Final = struct.Struct("<8sHQQQ")  # magic, version, sizes of header, module, derivative
 _DIGEST: Final = hashlib.sha256
 _DTYPES: Final = {dtype.name: dtype for dtype in ELEMENTS}
@@ -63,6 +67,10 @@ def written(exported: Any, derivative: bytes | bytearray) -> bytearray:
     if exported._kept is not None:
         header["kept"] = exported._kept
         version = 3
+    scope = scope_of((*exported.in_avals, *exported.out_avals))
+    if scope is not None:
+        header["constraints"] = scope.constraints
+        version = 4
     parts = [json.dumps(header).encode(), exported.mlir_module_serialized, bytes(derivative)]
     body = bytearray(_HEAD.pack(MAGIC, version, *map(len, parts)))
     for part in parts:
@@ -157,8 +165,9 @@ def _parts(blob: bytes) -> tuple[bytes, bytes, bytes]:
 
 def _fields(header: dict[str, Any], module: bytes) -> dict[str, Any]:
     in_tree, out_tree = structure(header["in_tree"]), structure(header["out_tree"])
-    in_avals = tuple(map(_as_type, header["in_avals"]))
-    out_avals = tuple(map(_as_type, header["out_avals"]))
+    scope = SymbolicScope(header["constraints"]) if "constraints" in header else None
+    in_avals = tuple([_as_type(t, scope) for t in header["in_avals"]])
+    out_avals = tuple([_as_type(t, scope) for t in header["out_avals"]])
     if in_tree.num_leaves != len(in_avals) or out_tree.num_leaves != len(out_avals):
         raise ExportError("the exported function is damaged: its trees do not match its types")
     nr_devices = int(header["nr_devices"])
@@ -216,9 +225,19 @@ def _as_sharding(text: list[Any] | None) -> NamedSharding | None:
 
 
 def _of_type(type: ShapedArray) -> list[Any]:
-    return [type.dtype.name, list(type.shape), type.weak_type]
+    shape = [str(n) if is_symbolic_length(n) else n for n in type.shape]
+    return [type.dtype.name, shape, type.weak_type]
 
 
-def _as_type(text: list[Any]) -> ShapedArray:
+def _as_type(text: list[Any], scope: SymbolicScope | None) -> ShapedArray:
     name, shape, weak = text
-    return ShapedArray(tuple(shape), _DTYPES[name], weak)
+    return ShapedArray(tuple([_as_length(n, scope) for n in shape]), _DTYPES[name], weak)
+
+
+def _as_length(n: Any, scope: SymbolicScope | None) -> Any:
+    if not isinstance(n, str):
+        return n
+    if scope is None:
+        raise ExportError("the exported function is damaged: its symbolic lengths have no scope")
+    (found,) = symbolic_shape(n, scope=scope)
+    return found

@@ -15,11 +15,13 @@ from typing import Any, Final
 from effax.backends.xla.mesh import NamedSharding
 from effax.effects.cuts import entry_of
 from effax.effects.dtypes import ELEMENTS
-from effax.effects.errors import ExportError, SymbolicShapeError
+from effax.effects.errors import ExportError
 from effax.effects.mesh import AbstractMesh, AxisType, PartitionSpec
 from effax.effects.types import ShapedArray
 from effax.export.flatbuffer import Schema, read, write
+from effax.export.symbolic import SymbolicScope, symbolic_shape
 from effax.export.trees import Described, described, structure
+from effax.export.unknowns import scope_of
 from effax.keys.arrays import IMPLEMENTATIONS
 
 SCHEMA: Final[Schema] = {
@@ -152,8 +154,9 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
     name = table["function_name"]
     nr_devices = table["nr_devices"] or table["nr_devices_short"] or 1
     ins, outs = (_shardings(table, side, nr_devices) for side in ("in", "out"))
-    in_tree, in_avals = _tree_with_types(table["in_tree"], _types(table, "in"))
-    out_tree, out_avals = _tree_with_types(table["out_tree"], _types(table, "out"))
+    scope = SymbolicScope()
+    in_tree, in_avals = _tree_with_types(table["in_tree"], _types(table, "in"), scope)
+    out_tree, out_avals = _tree_with_types(table["out_tree"], _types(table, "out"), scope)
     return {
         "in_named_shardings": ins,
         "out_named_shardings": outs,
@@ -215,7 +218,7 @@ def _types(table: dict[str, Any], side: str) -> list[dict[str, Any]]:
 
 
 def _tree_with_types(
-    tree: dict[str, Any], types: Sequence[dict[str, Any]]
+    tree: dict[str, Any], types: Sequence[dict[str, Any]], scope: SymbolicScope
 ) -> tuple[Described, tuple[ShapedArray, ...]]:
     """The tree as `structure` reads it, and the types of its leaves, with the words of keys."""
     left = iter(types)
@@ -229,7 +232,7 @@ def _tree_with_types(
                 type = next(left, None)
                 if type is None:
                     raise ExportError(_MISFIT)
-                found.append(_type(type))
+                found.append(_type(type, scope))
                 words = _KEYS.get(type["dtype"])
                 return ["leaf"] if words is None else _of_key(words)
             case "dict":
@@ -253,9 +256,9 @@ def _of_key(implementation: str) -> Described:
     return ["node", [["leaf"]], "KeyArray", base64.b64encode(implementation.encode()).decode()]
 
 
-def _type(table: dict[str, Any]) -> ShapedArray:
+def _type(table: dict[str, Any], scope: SymbolicScope) -> ShapedArray:
     number = table["dtype"] or 0
-    shape = tuple(map(_length, table["shape"]))
+    shape = tuple([_length(n, scope) for n in table["shape"]])
     if table["memory_space"] == _HOST_MEMORY:
         raise ExportError(
             "the exported function has operands or results in the memory of the host, where "
@@ -266,13 +269,11 @@ def _type(table: dict[str, Any]) -> ShapedArray:
     return ShapedArray(shape, _BY_NAME[_DTYPES[number]])
 
 
-def _length(text: str) -> int:
+def _length(text: str, scope: SymbolicScope) -> Any:
     if text.isdecimal():
         return int(text)
-    raise SymbolicShapeError(
-        f"the exported function takes arrays of symbolic lengths, such as {text!r}; effax calls "
-        "exported functions of known shapes: export it once for each shape that it will meet"
-    )
+    (found,) = symbolic_shape(text, scope=scope)
+    return found
 
 
 def _shardings(
@@ -334,6 +335,12 @@ def _table(exported: Any, vjp_order: int) -> dict[str, Any]:
     shardings = list(dict.fromkeys(s for s in (*ins, *outs) if s is not None))
     meshes = list(dict.fromkeys(s.mesh.abstract_mesh for s in shardings))
     named = {s: _of_sharding(s, meshes) for s in shardings}
+    scope = scope_of(exported.in_avals)
+    if scope is not None and scope.constraints:
+        raise ExportError(
+            f"serialize: {exported.fun_name} was exported with the constraints {scope}, which "
+            'JAX\'s format does not hold; use format="effax", or symbolic_shape without them'
+        )
     table = {
         "serialization_version": _SERIALIZATION_VERSION,
         "function_name": exported.fun_name,

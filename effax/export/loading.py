@@ -17,7 +17,6 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     Raises:
       ExportError: a `ValueError`, for bytes that are anything else: cut short, damaged, of another
         program, or of a later version.
-      SymbolicShapeError: for a file of JAX whose function takes arrays of symbolic lengths.
 
     >>> deserialize(b"no such thing")
     Traceback (most recent call last):

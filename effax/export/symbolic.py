@@ -1,13 +1,10 @@
-"""Shapes with unknown lengths, by JAX's names; `eval_shape` takes them, and nothing else does.
-
-A program here has types of known shapes, so each export is for one shape.
-"""
+"""Shapes with unknown lengths, by JAX's names; `export` and `eval_shape` take them."""
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final
 
 from effax.api.compiling.dimension_facts import Facts
@@ -16,6 +13,7 @@ from effax.api.compiling.dimensions import Dimension, Length, length_of, value_o
 from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
+from effax.effects.value import is_symbolic_length
 
 _COMPARISONS: Final[dict[type, Callable[[int, int], bool]]] = {
     ast.GtE: operator.ge,
@@ -33,7 +31,7 @@ def is_symbolic_dim(p: Any) -> bool:
     >>> is_symbolic_dim(3)
     False
     """
-    return bool(getattr(type(p), "symbolic_dimension", False))
+    return is_symbolic_length(p)
 
 
 class SymbolicScope:
@@ -82,13 +80,42 @@ class SymbolicScope:
         Args:
           lengths: a number for the name of each unknown; each is at least 1.
         """
-        for compare, left, right in self._constraints:
+        return self.violated(lengths) is None
+
+    def violated(self, lengths: Mapping[str, int]) -> str | None:
+        """The first constraint that numbers for the unknowns violate; None if they satisfy all.
+
+        Args:
+          lengths: a number for the name of each unknown.
+        """
+        for i, (compare, left, right) in enumerate(self._constraints):
             sides = [x for x in (left, right) if isinstance(x, Dimension)]
             if all(x.unknowns() <= lengths.keys() for x in sides) and not compare(
                 value_of(left, lengths), value_of(right, lengths)
             ):
-                return False
-        return True
+                return self._texts[i % len(self._texts)]
+        return None
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The constraints, as they were written."""
+        return self._texts
+
+    def linked(self, names: Set[str]) -> set[str]:
+        """Return the other unknowns that constraints compare with some.
+
+        An equation that replaces an unknown does not count as one.
+
+        Args:
+          names: the names of the unknowns.
+        """
+        found: set[str] = set()
+        for _, *both in self._constraints[len(self._texts) :]:
+            sides = [x.unknowns() for x in both if isinstance(x, Dimension)]
+            together = set[str]().union(*sides)
+            if together & names:
+                found |= together - names
+        return found
 
     def __repr__(self) -> str:
         return f"SymbolicScope({list(self._texts)})"

@@ -23,7 +23,7 @@ from effax.effects.rows.control import row_type
 from effax.effects.rows.state import Ref
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.effects.value import ArrayLike
+from effax.effects.value import ArrayLike, is_symbolic, is_symbolic_length
 from effax.interpreters.functor.masks import merge, pick
 from effax.interpreters.stage import Staged
 from effax.lax.branching import cond as cond
@@ -237,7 +237,7 @@ def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) ->
         lengths.add(t.shape[0])
     if length is not None:
         try:
-            length = int(length)
+            length = length if is_symbolic_length(length) else int(length)
         except ConcretizationTypeError as error:
             raise ConcretizationTypeError(
                 length,
@@ -324,7 +324,8 @@ def fori_loop(
     count = _steps(lower, upper, is_integer(wide.dtype)) if known and checkpoints is None else None
     if count is not None:
         least: Any = lower
-        first = int(least) if is_integer(wide.dtype) else as_type(lower, wide)
+        exact = is_integer(wide.dtype) and not is_symbolic_length(lower)
+        first = int(least) if exact else as_type(lower, wide)
         if settings.read("disable_jit"):
             for i in range(count):
                 init_val = body_fun(first + i, init_val)
@@ -355,6 +356,11 @@ def fori_loop(
 
 def _steps(lower: Any, upper: Any, whole: bool) -> int | None:
     """Return the number of steps between known bounds; None where there is no end."""
+    if is_symbolic((lower, upper)):
+        from effax.api.compiling.dimensions import greatest
+
+        count: int = greatest(upper - lower, 0)
+        return count
     if whole:
         return max(int(upper) - int(lower), 0)
     distance = float(upper) - float(lower)

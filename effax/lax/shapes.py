@@ -20,7 +20,7 @@ from effax.effects.types import (
     canonical_shape,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value
+from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value, length
 from effax.interpreters.stage import stage
 from effax.keys.decorators import moves_keys
 from effax.operands.promoting import asarray
@@ -424,7 +424,7 @@ def pad(
     >>> lax.pad(jnp.ones(2), 0.0, [(1, 0, 1)])
     Array([0., 1., 0., 1.], dtype=float32)
     """
-    config = tuple(tuple(operator.index(n) for n in axis) for axis in padding_config)
+    config = tuple(tuple(map(length, axis)) for axis in padding_config)
     return shape.pad(operand, padding_value, config=config)
 
 

@@ -15,7 +15,7 @@ from effax.effects.rows.indexing import GatherDimensionNumbers as GatherDimensio
 from effax.effects.rows.indexing import GatherScatterMode as GatherScatterMode
 from effax.effects.rows.indexing import ScatterDimensionNumbers as ScatterDimensionNumbers
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, is_symbolic_length, length
 from effax.keys.decorators import moves_keys
 
 Mode = str | GatherScatterMode | None
@@ -33,8 +33,8 @@ def axis_of(axis: int, ndim: int) -> int:
 
 
 def ints(values: Any) -> tuple[int, ...]:
-    """Python integers for what counts as such."""
-    return tuple(operator.index(v) for v in values)
+    """Python integers for what counts as such; symbolic lengths stand for themselves."""
+    return tuple(map(length, values))
 
 
 @whole("start_indices", "limit_indices", "strides")
@@ -96,8 +96,8 @@ def slice_in_dim(
     lengths = typeof(operand).shape
     axis = axis_of(axis, len(lengths))
     n = lengths[axis]
-    start = 0 if start_index is None else operator.index(start_index)
-    limit = n if limit_index is None else operator.index(limit_index)
+    start = 0 if start_index is None else length(start_index)
+    limit = n if limit_index is None else length(limit_index)
     starts, limits, strides = [0] * len(lengths), list(lengths), [1] * len(lengths)
     starts[axis] = start + n if start < 0 else start
     limits[axis] = limit + n if limit < 0 else limit
@@ -121,7 +121,7 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     >>> lax.index_in_dim(jnp.arange(6).reshape(2, 3), -1, axis=1, keepdims=False)
     Array([2, 5], dtype=int32)
     """
-    index = operator.index(index)
+    index = length(index)
     lengths = typeof(operand).shape
     axis = axis_of(axis, len(lengths))
     n = lengths[axis]
@@ -178,6 +178,8 @@ def as_start(start: Any, length: int, wrap: bool, dtype: Any) -> Any:
         start = int(start)
         limits = np.iinfo(dtype)
         start = start + length if start < 0 else start
+        if is_symbolic_length(start):
+            return shape.scalar(start, dtype)
         return position(min(max(start, int(limits.min)), int(limits.max)), dtype)
     return from_front(start, length, wrap, dtype)
 
@@ -204,7 +206,10 @@ def from_front(index: Any, length: int, wrap: bool, dtype: Any) -> Any:
         index = convert_element_type(index, dtype=signed)
     if wrap:
         below = comparison.lt(index, 0)
-        index = selection.select_n(below, index, elementwise.add(index, length))
+        size: Any = length
+        if is_symbolic_length(length):
+            size = shape.full(typeof(index).shape, length, signed)
+        index = selection.select_n(below, index, elementwise.add(index, size))
     return index if signed == dtype else convert_element_type(index, dtype=dtype)
 
 
@@ -339,7 +344,7 @@ def dynamic_slice_in_dim(
     """
     axis, starts = _starts_along(operand, start_index, axis)
     sizes = list(typeof(operand).shape)
-    sizes[axis] = operator.index(slice_size)
+    sizes[axis] = length(slice_size)
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 

@@ -23,7 +23,7 @@ from effax.effects.types import (
     position_dtype,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape
+from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape, is_symbolic_length
 from effax.keys.decorators import moves_keys
 from effax.numpy.creation import constant
 from effax.numpy.joining import concatenate
@@ -174,7 +174,7 @@ def _rolled(a: Any, shifts: Sequence[tuple[int, int]]) -> Any:
     for axis, shift in shifts:
         n = shape_of(a)[axis]
         at = -shift % n if n else 0
-        if at:
+        if is_symbolic_length(at) or at:
             parts = effects.slice_axis(a, axis, at, n), effects.slice_axis(a, axis, 0, at)
             a = effects.concatenate(*parts, axis=axis)
     return a

@@ -50,8 +50,8 @@ def constant(host: np.ndarray[Any, Any], device: Any = None) -> Array:
 
 def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None) -> Any:
     """An array of one Python number everywhere."""
-    small = np.prod(lengths, dtype=object) <= SMALL
-    if small and current.get() is bottom and placing_mesh() is None:
+    eager = current.get() is bottom and placing_mesh() is None
+    if eager and np.prod(lengths, dtype=object) <= SMALL:
         return constant(np.full(lengths, value, dtype), device)
     result = shape.full(lengths, value, dtype)
     return on_device(result, device)

@@ -20,7 +20,15 @@ from effax.effects.types import (
     real_dtype,
     user_dtype,
 )
-from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
+from effax.effects.value import (
+    ArrayLike,
+    DeviceLike,
+    DTypeLike,
+    OutSharding,
+    Value,
+    is_symbolic,
+    is_symbolic_length,
+)
 from effax.numpy.creation import SMALL, constant
 from effax.operands.arguments import (
     asked_dtype,
@@ -84,6 +92,8 @@ def arange(
         raise ZeroDivisionError("arange: step must not be zero")
     if not is_integer(kind) or isinstance(first + last + by, float | complex | np.inexact):
         return constant(_host_arange(first, last, by, kind), device)
+    if is_symbolic((first, last, by)):
+        return on_device(_symbolic_arange(first, last, by, kind), device)
     count = max(0, ceil((int(last) - int(first)) / int(by)))
     if current.get() is bottom and count <= SMALL:
         return constant(np.arange(first, last, by).astype(kind), device)
@@ -93,6 +103,19 @@ def arange(
     if first != 0:
         result = elementwise.add(result, int(first))
     return on_device(result, device)
+
+
+def _symbolic_arange(first: Any, last: Any, by: Any, dtype: Any) -> Any:
+    """`arange` of symbolic lengths; the number of elements is one too."""
+    from effax.api.compiling.dimensions import greatest
+
+    count = greatest(0, -((first - last) // by))
+    result = shape.iota(dtype=dtype, shape=(count,), dimension=0)
+    if is_symbolic_length(by) or by != 1:
+        result = combine(elementwise.mul, result, cast(by, dtype))
+    if is_symbolic_length(first) or first != 0:
+        result = combine(elementwise.add, result, cast(first, dtype))
+    return result
 
 
 def _host_arange(first: Any, last: Any, by: Any, dtype: Any) -> np.ndarray[Any, Any]:

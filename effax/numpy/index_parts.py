@@ -8,18 +8,18 @@ Entries are tuples, which hash fast; their last field keeps those of different c
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from effax.effects.config import trace_key
-from effax.effects.errors import NonConcreteBooleanIndexError
+from effax.effects.errors import InconclusiveDimensionOperation, NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import int32, is_integer, typeof
-from effax.effects.value import Value
+from effax.effects.value import Value, is_symbolic, is_symbolic_length, length
+from effax.operands.arguments import cast
 from effax.operands.promoting import asarray, held, positions_array
 
 _LARGEST = (1 << 31) - 1
@@ -174,10 +174,12 @@ def _entry(
     """The entry of a part that takes up one axis; its value is appended to `values`."""
     if isinstance(part, slice):
         return span(part, n)
-    if isinstance(part, int):
+    if isinstance(part, int) or is_symbolic_length(part):
         if n == 0:
             raise IndexError(f"index is out of bounds for axis {axis} with size 0")
         position = part + n if wrap and part < 0 else part
+        if is_symbolic((position, n)):
+            return _symbolic_entry(position, n, values)
         inside = 0 <= position < n
         if checked and not inside and trace_key().check_static_indices:
             raise IndexError(f"index {part} out of bounds for axis {axis} with size {n}")
@@ -193,15 +195,28 @@ def _entry(
     return Indices(len(typeof(part).shape))
 
 
+def _symbolic_entry(position: Any, n: Any, values: list[Any]) -> Any:
+    """The entry of a position where it or the length of its axis is symbolic.
+
+    Where it may lie outside for some lengths it is an index like those that are computed.
+    """
+    try:
+        inside = bool(0 <= position < n)
+    except InconclusiveDimensionOperation:
+        inside = False
+    if inside:
+        return Fixed(position, inside)
+    values.append(cast(position, int32))
+    return Indices(0)
+
+
 def span(part: slice, n: int) -> Span:
     """A slice of an axis of length n.
 
     Raises `IndexError` where its bounds are traced.
     """
     try:
-        bounds = [
-            None if b is None else operator.index(b) for b in (part.start, part.stop, part.step)
-        ]
+        bounds = [None if b is None else length(b) for b in (part.start, part.stop, part.step)]
     except TypeError:
         traced = [b for b in (part.start, part.stop, part.step) if isinstance(b, Carrier)]
         if traced:
@@ -211,9 +226,33 @@ def span(part: slice, n: int) -> Span:
                 f"write lax.dynamic_slice. {traced[0].why_unknown()}"
             ) from None
         raise TypeError(f"Slice entries must be integers or None. Got {part}") from None
+    if is_symbolic((n, *bounds)):
+        return _symbolic_span(bounds, n)
     start, stop, step = slice(*bounds).indices(n)
-    length = len(range(start, stop, step))
-    return Span(start if length else 0, length, step, (start, length, step) == (0, n, 1))
+    size = len(range(start, stop, step))
+    return Span(start if size else 0, size, step, (start, size, step) == (0, n, 1))
+
+
+def _symbolic_span(bounds: Sequence[Any], n: Any) -> Span:
+    """A slice of an axis where its length or a bound is symbolic, as `slice.indices` has it."""
+    from effax.api.compiling.dimensions import greatest, smallest
+
+    start, stop, step = bounds
+    step = 1 if step is None else step
+    ahead = step > 0
+    lowest, highest = (0, n) if ahead else (-1, n - 1)
+
+    def place(bound: Any, default: Any) -> Any:
+        if bound is None:
+            return default
+        return smallest(greatest(bound + n if bound < 0 else bound, lowest), highest)
+
+    first = place(start, lowest if ahead else highest)
+    last = place(stop, highest if ahead else lowest)
+    size = -((first - last) // step)
+    if not (first == lowest and last == highest):  # else at least 0
+        size = greatest(size, 0)
+    return Span(first, size, step, (first, size, step) == (0, n, 1))
 
 
 def _refuse_sequence(index: Any) -> None:
@@ -240,6 +279,8 @@ def _expanded(item: Any) -> list[Any]:
     A mask becomes as many index arrays as it has axes.
     """
     if item is None or item is Ellipsis or type(item) is int or isinstance(item, slice):
+        return [item]
+    if is_symbolic_length(item):
         return [item]
     if isinstance(item, (bool, np.bool_)):
         return [bool(item)]

@@ -19,7 +19,7 @@ from effax.effects.config import trace_key
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.frames import boundary, filtered, strip
 from effax.effects.handler import Carrier, bottom, current
-from effax.effects.value import Value
+from effax.effects.value import Value, is_symbolic_length
 
 BINARY: Final = {
     "add": "add",
@@ -91,7 +91,8 @@ _KNOWN: Final = (Value, np.ndarray, np.generic, bool, int, float, complex)
 
 
 def _accepts(x: Any) -> bool:
-    return isinstance(x, _KNOWN) or hasattr(x, "__jax_array__") or hasattr(x, "__effax_array__")
+    opens = hasattr(x, "__jax_array__") or hasattr(x, "__effax_array__")
+    return isinstance(x, _KNOWN) or opens or is_symbolic_length(x)
 
 
 # Refused here, because Python would compare these with an array by identity, and would repeat a

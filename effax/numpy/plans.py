@@ -10,10 +10,10 @@ import numpy as np
 from effax.effects.rows import elementwise, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, position_dtype, typeof
-from effax.effects.value import Array
+from effax.effects.value import Array, is_symbolic, is_symbolic_length
 from effax.lax.slicing import from_front, position
 from effax.numpy.index_parts import Fixed, Indices, Moving, New, Span, Truth
-from effax.operands.arguments import cast
+from effax.operands.arguments import cast, common_shape
 
 
 def without_slices(entries: Sequence[Any]) -> list[Any]:
@@ -113,10 +113,13 @@ def read_slices(x: Array, entries: Sequence[Any]) -> Array:
         return x
     bounds = []
     for s, n in zip(spans, lengths, strict=True):
-        if s is None or s.whole or not s.length:
-            bounds.append((0, n if s is None or s.length or s.whole else 0, 1))
+        if s is None or s.whole:
+            bounds.append((0, n, 1))
+        elif not is_symbolic_length(s.length) and not s.length:
+            bounds.append((0, 0, 1))
         else:
-            low, high = sorted((s.start, s.start + (s.length - 1) * s.step))
+            last = s.start + (s.length - 1) * s.step
+            low, high = (s.start, last) if s.step > 0 else (last, s.start)
             bounds.append((low, high + 1, abs(s.step)))
     starts, limits, strides = zip(*bounds, strict=True)
     if (starts, limits, strides) != ((0,) * len(lengths), lengths, (1,) * len(lengths)):
@@ -225,6 +228,8 @@ def _block_shape(parts: Sequence[tuple[Any, Any]]) -> tuple[int, ...]:
         if type(e) in (Truth, Indices)
     ]
     try:
+        if any(map(is_symbolic, shapes)):
+            return common_shape(*shapes)
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         raise ValueError(f"Incompatible shapes for broadcasting: {tuple(shapes)}") from error

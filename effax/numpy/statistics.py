@@ -34,6 +34,7 @@ from effax.operands.arguments import (
     check_arrays,
     combine,
     concrete_int,
+    number_of_elements,
     refuse_out,
     shape_of,
 )
@@ -78,9 +79,7 @@ def mean(
     working = accumulator(kind)
     total = sum(a, axis, working, keepdims=keepdims, where=where)
     if where is None:
-        number: Any = count(shape_of(a), axis)
-        if is_inexact(working):
-            number = float(number)
+        number: Any = number_of_elements(count(shape_of(a), axis), working)
     else:
         mask = broadcast(where, shape_of(a))
         number = sum(mask, axis, working, keepdims=keepdims)

@@ -14,8 +14,8 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
 from effax.effects.rows import conversion, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
-from effax.effects.types import typeof, user_dtype
-from effax.effects.value import Value
+from effax.effects.types import is_inexact, typeof, user_dtype
+from effax.effects.value import Value, is_symbolic_length, length
 
 
 def check_arrays(name: str, *xs: Any) -> None:
@@ -64,12 +64,12 @@ def refuse_out(name: str, out: Any) -> None:
 
 
 def concrete_int(x: Any, what: str) -> int:
-    """A Python int from what stands for one.
+    """A Python int from what stands for one; a symbolic length stands for itself.
 
     Raises `TypeError` for anything else; `ConcretizationTypeError` for a carrier without elements.
     """
     try:
-        return operator.index(x)
+        return length(x)
     except TypeError:
         if isinstance(x, Carrier):
             raise ConcretizationTypeError(x, f"It was given as {what}.") from None
@@ -189,6 +189,13 @@ def combine(effect: Effect, *xs: Any) -> Any:
 def strong(x: Any) -> Any:
     """The value without weakness of its dtype."""
     return cast(x, typeof(x).dtype)
+
+
+def number_of_elements(number: Any, dtype: Any) -> Any:
+    """A number of elements as an operand of a dtype: a Python number, a scalar if symbolic."""
+    if is_symbolic_length(number):
+        return cast(number, dtype)
+    return float(number) if is_inexact(dtype) else number
 
 
 def shape_of(x: Any) -> tuple[int, ...]:

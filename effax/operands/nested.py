@@ -11,7 +11,7 @@ from effax.effects.promotion import lattice_result
 from effax.effects.rows import shape
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import DType, default_float, typeof
-from effax.effects.value import Value
+from effax.effects.value import Value, is_symbolic_length
 
 _LISTS: Final = frozenset({list, tuple})
 _FEW: Final = 16  # operands of one concatenation: XLA is slow to compile one of thousands
@@ -73,6 +73,8 @@ def leaf(x: Any, name: str) -> Any:
     """
     if isinstance(x, Value | np.generic) or type(x) in LITERALS:
         return x
+    if is_symbolic_length(x):
+        return convert_element_type(x, dtype=typeof(x).dtype, weak_type=True)
     if isinstance(x, np.ndarray):
         return _numeric(x, x)
     if hasattr(x, "__jax_array__"):

@@ -35,7 +35,7 @@ from effax.effects.types import (
     position_dtype,
     typeof,
 )
-from effax.effects.value import Array, Value
+from effax.effects.value import Array, Value, is_symbolic_length
 from effax.operands.arguments import BroadcastError, broadcast, cast, check_arrays, common_shape
 
 Kind = Callable[[DType], DType]
@@ -58,7 +58,7 @@ def asarray(x: Any, name: str = "asarray") -> Any:
     """
     if isinstance(x, Value | np.ndarray | np.generic):
         return x
-    if type(x) in LITERALS:
+    if type(x) in LITERALS or is_symbolic_length(x):
         return weak(x)
     if isinstance(x, list | tuple):
         from effax.operands.nested import stacked

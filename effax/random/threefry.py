@@ -8,8 +8,10 @@ import numpy as np
 
 from effax import lax
 from effax.effects.config import enable_x64, trace_key
+from effax.effects.errors import SymbolicShapeError
 from effax.effects.rows.random import threefry2x32, use_key
 from effax.effects.types import uint32
+from effax.effects.value import is_symbolic
 
 
 def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -17,6 +19,11 @@ def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
 
     Written as a sum of iotas, one an axis, so that it can be partitioned along any of them.
     """
+    if is_symbolic(shape):
+        raise SymbolicShapeError(
+            f"random: numbers of the symbolic shape {shape} can't be drawn in an exported "
+            "function; give it the random numbers as an argument, or export it at fixed sizes"
+        )
     size = int(np.prod(shape, dtype=object))
     if size > 1 << 32:
         with enable_x64(True):  # 64 bits are needed here, whatever the caller's setting

@@ -6,7 +6,7 @@ and for a batch only what is said of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
@@ -39,6 +39,9 @@ class Module:
     in_shardings: tuple[Any, ...] = ()
     out_shardings: tuple[Any, ...] = ()
     """Shardings of operands and results over meshes without devices, or None, if there are any."""
+    results: Callable[[Sequence[ShapedArray], Sequence[ShapedArray]], Any] | None = None
+    """The function of `out_types` and the operands' types that returns those of the results, where
+    lengths are symbolic; it raises `ExportError` for operands that do not fit."""
 
     @property
     def meshes(self) -> tuple[Any, ...]:
@@ -51,6 +54,9 @@ class Module:
 
 
 def _module_type(*operands: ShapedArray, module: Module) -> Sequence[ShapedArray]:
+    if module.results is not None:
+        found: Sequence[ShapedArray] = module.results(module.out_types, operands)
+        return found
     match_types(
         f"the operands of the exported {module.name}", module.in_types, operands, cuts=False
     )

@@ -13,6 +13,7 @@ from effax.effects.dtypes import canonical_dtype
 from effax.effects.effect import Effect
 from effax.effects.facts import LINEAR, SOUND, SPREADING, STILL
 from effax.effects.types import ShapedArray, typeof
+from effax.effects.value import is_symbolic_length
 
 Config = tuple[tuple[int, int, int], ...]
 
@@ -120,7 +121,8 @@ def _pad_type(x: ShapedArray, value: ShapedArray, *, config: Config) -> ShapedAr
 def padded_length(length: int, config: tuple[int, int, int]) -> int:
     """The length of an axis after padding by (low, high, interior)."""
     low, high, interior = config
-    return low + high + length + max(length - 1, 0) * interior
+    between = max(length - 1, 0) * interior if interior else 0
+    return low + high + length + between
 
 
 pad = Effect("pad", family="shape", typing=_pad_type, facts=LINEAR | SOUND)
@@ -180,12 +182,24 @@ iota = Effect("iota", family="shape", typing=_iota_type, facts=STILL | SOUND)
 """`iota(dtype, shape, dimension)`: each element is its own position along one axis."""
 
 
+def _dimension_as_value_type(*, length: int, dtype: Any, weak_type: bool) -> ShapedArray:
+    return ShapedArray((), dtype, weak_type)
+
+
+dimension_as_value = Effect(
+    "dimension_as_value", family="shape", typing=_dimension_as_value_type, facts=STILL | SOUND
+)
+"""`dimension_as_value(length, dtype, weak_type)`: a length, which may be symbolic, as a scalar."""
+
+
 def scalar(value: Any, dtype: Any) -> Any:
     """A number of a given dtype, written into the program as a literal.
 
     What was computed under x64 may be differentiated outside of it, where a literal of 64 bits
     would be taken for one of 32.
     """
+    if is_symbolic_length(value):
+        return dimension_as_value(length=value, dtype=np.dtype(dtype), weak_type=False)
     number = np.dtype(dtype).type(value)
     if number.itemsize < 8 or canonical_dtype(number.dtype) == number.dtype:
         return number

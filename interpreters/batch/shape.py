@@ -88,5 +88,13 @@ def iota_batch(handler: Batch, values: list[Any], batched: list[bool], **attribu
     return shape.iota(**attributes), False
 
 
+@rule(shape.dimension_as_value)
+def dimension_as_value_batch(
+    handler: Batch, values: list[Any], batched: list[bool], **attributes: Any
+) -> Any:
+    """A length is the same all along the batch."""
+    return shape.dimension_as_value(**attributes), False
+
+
 # Rules with a parameter called `shape` can't see the module of that name; they use these.
 broadcast_in_dim, reshape = shape.broadcast_in_dim, shape.reshape

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from effax.effects.effect import Effect
+from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.program import Equation, Variable
 from effax.effects.rows import (
     comparison,
@@ -81,7 +82,7 @@ def recompute(
         if len(e.outputs) != 1 or e.outputs[0] not in wanted:
             continue
         cost = costs.again.get(e.outputs[0])
-        if cost is None or not cost < size(e.outputs[0].type):
+        if cost is None or not is_less(cost, size(e.outputs[0].type)):
             continue
         del wanted[e.outputs[0]]
         wanted.update((x, None) for x in e.inputs if type(x) is Variable)
@@ -126,8 +127,17 @@ def _costs(
         costs.work[output] = work
         costs.again[output] = sum(map(cost, e.inputs))
         if output not in have:
-            have[output] = min(size(output.type), costs.again[output])
+            again = costs.again[output]
+            have[output] = again if is_less(again, size(output.type)) else size(output.type)
     return costs
+
+
+def is_less(cost: Any, other: Any) -> bool:
+    """Whether a number of bytes is less than another; of symbolic ones, whether it always is."""
+    try:
+        return bool(cost < other)
+    except InconclusiveDimensionOperation:
+        return False
 
 
 def size(type: ShapedArray) -> int:

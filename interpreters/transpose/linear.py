@@ -22,7 +22,7 @@ from effax.effects.rows.control import call
 from effax.effects.rows.conversion import number
 from effax.effects.rows.sharding import cut_as, cut_to, explicit_mesh, open_all
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
-from effax.effects.value import Value
+from effax.effects.value import Value, is_symbolic
 from effax.interpreters.functor.varying import along, tracked
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
@@ -253,6 +253,8 @@ def _beside(pieces: Sequence[Piece], type: ShapedArray) -> Any:
             return None
         places.append((axes[0], *box[axes[0]], ct))
     axis = places[0][0]
+    if is_symbolic(n for _, start, stop, _ in places for n in (start, stop)):
+        return None  # their order may be unknown
     places.sort(key=operator.itemgetter(1, 2))
     ends = [0, *(stop for _, _, stop, _ in places)]
     apart = all(start >= end for (_, start, _, _), end in zip(places, ends, strict=False))

@@ -28,5 +28,6 @@ SAMPLES = [
     (shape.slice, (X,), {"start": (1, 2), "limit": (3, 2)}),
     (shape.slice, (X,), {"start": (0, 1), "limit": (4, 4), "strides": (3, 2)}),
     (shape.iota, (), {"dtype": np.dtype(np.int32), "shape": (3, 4), "dimension": 1}),
+    (shape.dimension_as_value, (), {"length": 7, "dtype": np.dtype(np.int32), "weak_type": False}),
     (shape.iota, (), {"dtype": np.dtype(np.complex64), "shape": (3,), "dimension": 0}),
 ]

@@ -60,8 +60,8 @@ def fast_path(
         def lower_by_choice(
             w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
         ) -> Any:
-            fits = w.platform in on and name not in w.paths and when(*operands, **attributes)
-            if not fits or w.plainly or not taken(name):
+            allowed = w.platform in on and name not in w.paths and not w.plainly
+            if not allowed or not when(*operands, **attributes) or not taken(name):
                 return plain(w, types, *operands, **attributes)
 
             def written(*values: Any) -> Sequence[Any]:

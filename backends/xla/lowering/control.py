@@ -11,6 +11,7 @@ from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.program import Program
 from effax.effects.rows import control
 from effax.effects.types import ShapedArray, position_dtype
+from effax.effects.value import is_symbolic, is_symbolic_length
 
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _PRED = ShapedArray((), np.dtype(np.bool_))
@@ -25,7 +26,7 @@ def lower_call(
     apart: bool = False,
     **_: Any,
 ) -> list[Name]:
-    return w.call(w.function(program), operands, types, apart)
+    return w.call(w.function(program), operands, types, apart, own=True)
 
 
 @rule(control.remat)
@@ -129,7 +130,10 @@ def lower_scan(
     init, xs = rest[:carry], rest[carry:]
     # With an int32 counter a loop of more turns than it can count would never end.
     counter = _INDEX.update(dtype=position_dtype(length))
-    turns = length - length % unroll if unroll < length else 0
+    if is_symbolic_length(length):
+        unroll, turns = 1, length
+    else:
+        turns = length - length % unroll if unroll < length else 0
 
     def once(at: Name, carried: Sequence[Name], stacks: Sequence[Name]) -> list[Name]:
         rows = [_row(w, x, at) for x in xs]
@@ -138,23 +142,29 @@ def lower_scan(
         return [*results[:carry], *stacked]
 
     def test(i: Name, *_: Name) -> list[Name]:
-        n = w.constant(turns, counter)
+        n = _count(w, turns, counter)
         return [w.op(f"stablehlo.compare LT, {i}, {n} : ({i.text}, {n.text}) -> tensor<i1>", _PRED)]
 
     def step(i: Name, *state: Name) -> list[Name]:
         for _ in range(unroll):
-            at = _subtract(w, w.constant(length - 1, counter), i) if reverse else i
+            at = _subtract(w, _count(w, length - 1, counter), i) if reverse else i
             state = tuple(once(at, state[:carry], state[carry:]))
             i = w.simple("add", [i, w.constant(1, counter)], counter)
         return [i, *state]
 
     state: Sequence[Name] = [*init, *(_empty(w, t) for t in types[carry:])]
-    if turns:
+    if is_symbolic_length(length) or turns:
         state = while_text(w, [w.constant(0, counter), *state], test, step)[1:]
+    if is_symbolic_length(length):
+        return list(state)
     for k in range(turns, length):
         at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
     return list(state)
+
+
+def _count(w: Writer, n: Any, type: ShapedArray) -> Name:
+    return w.symbolic.number(w, n, type) if is_symbolic_length(n) else w.constant(n, type)
 
 
 def _empty(w: Writer, type: ShapedArray) -> Name:
@@ -168,6 +178,9 @@ def _subtract(w: Writer, x: Name, y: Name) -> Name:
 def _row(w: Writer, x: Name, at: Name) -> Name:
     zeros = [w.constant(0, at.type)] * (len(x.shape) - 1)
     row = x.type.update(shape=(1, *x.shape[1:]))
+    if is_symbolic(row.shape):
+        piece = w.symbolic.part(w, x, [at, *zeros], row)
+        return w.symbolic.reshape(w, piece, x.type.update(shape=x.shape[1:]))
     sizes = ", ".join(map(str, row.shape))
     indices = ", ".join([at, *zeros])
     ins = ", ".join([x.text] + [tensor(at.type)] * len(x.shape))
@@ -178,6 +191,10 @@ def _row(w: Writer, x: Name, at: Name) -> Name:
 
 
 def _store(w: Writer, stack: Name, y: Name, at: Name) -> Name:
-    row = w.simple("reshape", [y], y.type.update(shape=(1, *y.shape)))
+    wide = y.type.update(shape=(1, *y.shape))
+    if is_symbolic(y.shape):
+        row = w.symbolic.reshape(w, y, wide)
+    else:
+        row = w.simple("reshape", [y], wide)
     zeros = [w.constant(0, at.type)] * len(y.shape)
     return w.simple("dynamic_update_slice", [stack, row, at, *zeros], stack.type)

@@ -42,13 +42,15 @@ def lower_exported_call(
             f"with {devices} devices. Put its arguments on a mesh of {module.nr_devices} devices "
             "(Exported.in_shardings_jax), or call it under effax.set_mesh"
         )
-    entry = w.function_names.get(module)
+    key = (module, *[x.type for x in operands]) if module.results else module
+    entry = w.function_names.get(key)
     if entry is None:
+        static = [x.text for x in operands] if module.results else None
         texts, entry = artifact.functions(
-            module.artifact, lambda name: w._name(f"{module.name}_{name}")
+            module.artifact, lambda name: w._name(f"{module.name}_{name}"), static
         )
         w.functions += texts
-        w.function_names[module] = entry
+        w.function_names[key] = entry
     if len(module.platforms) > 1:
         index = module.platforms.index(platform) if platform in module.platforms else 0
         given: tuple[Name, ...] = (w.constant(index, _PLATFORM),)

@@ -19,6 +19,7 @@ from effax.effects.rows.indexing import (
     window_sizes,
 )
 from effax.effects.types import ShapedArray, iinfo, position_dtype
+from effax.effects.value import is_symbolic
 
 _PRED: Final = np.dtype(np.bool_)
 _WIDE: Final = {"int32": np.int32, "int64": np.int64, "uint32": np.int64, "uint64": np.int64}
@@ -49,16 +50,10 @@ def lower_gather(
         start_indices_batching_dims=dimension_numbers.start_indices_batching_dims,
         start_index_map=dimension_numbers.start_index_map,
     )
-    last = len(indices.shape) - 1
-    sizes = ", ".join(map(str, slice_sizes))
-    slices = f"array<i64: {sizes}>" if sizes else "array<i64>"
-    found = w.op(
-        f'"stablehlo.gather"({x}, {indices}) <{{dimension_numbers = #stablehlo.gather<{dims}'
-        f"index_vector_dim = {last}>, slice_sizes = {slices}, "
-        f"indices_are_sorted = {_bool(indices_are_sorted)}}}> : "
-        f"({x.text}, {indices.text}) -> {tensor(type)}",
-        type,
-    )
+    if is_symbolic(slice_sizes):
+        found = _dynamic_gather(w, type, x, indices, dims, slice_sizes, indices_are_sorted)
+    else:
+        found = _gather(w, type, x, indices, dims, slice_sizes, indices_are_sorted)
     if mode is not GatherScatterMode.FILL_OR_DROP or not dimension_numbers.start_index_map:
         return found
     bounds = [x.shape[i] - slice_sizes[i] for i in dimension_numbers.start_index_map]
@@ -69,15 +64,59 @@ def lower_gather(
     return w.op(f"stablehlo.select {mask}, {found}, {fill} : {mask.text}, {tensor(type)}", type)
 
 
+def _gather(
+    w: Writer,
+    type: ShapedArray,
+    x: Name,
+    indices: Name,
+    dims: str,
+    slice_sizes: Sequence[int],
+    indices_are_sorted: bool,
+) -> Name:
+    last = len(indices.shape) - 1
+    sizes = ", ".join(map(str, slice_sizes))
+    slices = f"array<i64: {sizes}>" if sizes else "array<i64>"
+    return w.op(
+        f'"stablehlo.gather"({x}, {indices}) <{{dimension_numbers = #stablehlo.gather<{dims}'
+        f"index_vector_dim = {last}>, slice_sizes = {slices}, "
+        f"indices_are_sorted = {_bool(indices_are_sorted)}}}> : "
+        f"({x.text}, {indices.text}) -> {tensor(type)}",
+        type,
+    )
+
+
+def _dynamic_gather(
+    w: Writer,
+    type: ShapedArray,
+    x: Name,
+    indices: Name,
+    dims: str,
+    slice_sizes: Sequence[int],
+    indices_are_sorted: bool,
+) -> Name:
+    last = len(indices.shape) - 1
+    sizes = w.symbolic.vector(w, slice_sizes)
+    return w.op(
+        f'"stablehlo.dynamic_gather"({x}, {indices}, {sizes}) <{{dimension_numbers = '
+        f"#stablehlo.gather<{dims}index_vector_dim = {last}>, "
+        f"indices_are_sorted = {_bool(indices_are_sorted)}}}> : "
+        f"({x.text}, {indices.text}, {sizes.text}) -> {tensor(type)}",
+        type,
+    )
+
+
 def _wide_enough(w: Writer, x: Name, *indices: Name) -> tuple[Name, ...]:
     """Indices in a dtype that holds the lengths of the array's axes.
 
     XLA compares an index with the last place of its axis in the dtype of the index: one that
     doesn't fit is another number there, and what is written lies outside the buffer.
     """
-    if max(x.shape) <= iinfo(indices[0].dtype).max:
-        return indices
     dtype = position_dtype(*x.shape)
+    if is_symbolic(x.shape):
+        if indices[0].dtype.itemsize >= dtype.itemsize:
+            return indices
+    elif max(x.shape) <= iinfo(indices[0].dtype).max:
+        return indices
     return tuple(w.simple("convert", [i], i.type.update(dtype=dtype)) for i in indices)
 
 
@@ -104,7 +143,10 @@ def _inside(w: Writer, indices: Name, bounds: Sequence[int]) -> Name:
 def _bounds(w: Writer, indices: Name, bounds: Sequence[int]) -> Name:
     """The bounds as an array beside the indices, as large as their dtype allows."""
     largest = np.iinfo(indices.dtype).max
-    row = w.array(np.array([min(b, largest) for b in bounds], indices.dtype))
+    if is_symbolic(bounds):
+        row = w.symbolic.vector(w, bounds, indices.dtype)
+    else:
+        row = w.array(np.array([min(b, largest) for b in bounds], indices.dtype))
     return _broadcast(w, row, indices.shape, (len(indices.shape) - 1,))
 
 
@@ -119,6 +161,8 @@ def _broadcast(w: Writer, x: Name, shape: tuple[int, ...], dims: Sequence[int]) 
     type = x.type.update(shape=shape)
     if type is x.type:
         return x
+    if is_symbolic(shape):
+        return w.symbolic.broadcast(w, x, type, dims)
     return w.op(
         f"stablehlo.broadcast_in_dim {x}, dims = [{', '.join(map(str, dims))}] : "
         f"({x.text}) -> {tensor(type)}",
@@ -215,6 +259,8 @@ def lower_dynamic_slice(
     if not sizes:
         return x
     starts = _wide_enough(w, x, *starts)
+    if is_symbolic(sizes):
+        return w.symbolic.part(w, x, starts, type)
     operands = ", ".join([x, *starts])
     ins = ", ".join(n.text for n in (x, *starts))
     return w.op(

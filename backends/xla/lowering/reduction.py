@@ -26,6 +26,7 @@ from effax.effects.types import (
     real_dtype,
     typeof,
 )
+from effax.effects.value import is_symbolic
 from effax.interpreters.stage import stage
 
 Combine = Callable[[Writer, Name, Name], Name]
@@ -185,7 +186,7 @@ def _exact_extremum(effect: Effect, worst: Callable[[Any], Any]) -> None:
         w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: tuple[int, ...]
     ) -> Name:
         dtype = x.dtype
-        small = x.type.size < _LARGE and w.mesh is None
+        small = not is_symbolic(x.shape) and x.type.size < _LARGE and w.mesh is None
         small = small or not is_float(dtype) or bit_width(dtype) < 16
         if w.platform != "cpu" or small or not axes:
             return plain_rule(w, types, x, axes=axes)
@@ -212,7 +213,10 @@ def _lower_position(effect: Effect, direction: str, identity: Callable[[Any], An
         type = types[0]
         x = whole_bytes(w, x)
         counts = ShapedArray(x.shape, index_dtype)
-        at = w.op(f"stablehlo.iota dim = {axis} : {tensor(counts)}", counts)
+        if is_symbolic(x.shape):
+            at = w.symbolic.iota(w, axis, counts)
+        else:
+            at = w.op(f"stablehlo.iota dim = {axis} : {tensor(counts)}", counts)
         value = ShapedArray((), x.dtype)
         inits = [
             w.constant(identity(x.dtype), value),

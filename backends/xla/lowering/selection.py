@@ -8,6 +8,7 @@ from effax.backends.xla.lowering.elementwise import compare, lower_max, lower_mi
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.rows.selection import clamp, select_n
 from effax.effects.types import ShapedArray, is_bool, is_complex
+from effax.effects.value import is_symbolic
 
 
 @rule(select_n)
@@ -35,6 +36,8 @@ def lower_clamp(w: Writer, types: Sequence[ShapedArray], lo: Name, x: Name, hi: 
     lo, hi = (
         b
         if b.shape == type.shape
+        else w.symbolic.broadcast(w, b, type, ())
+        if is_symbolic(type.shape)
         else w.op(f"stablehlo.broadcast_in_dim {b}, dims = [] : ({b.text}) -> {x.text}", type)
         for b in (lo, hi)
     )

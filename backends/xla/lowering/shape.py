@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
+from effax.effects.errors import SymbolicShapeError
 from effax.effects.rows import shape
 from effax.effects.types import ShapedArray
+from effax.effects.value import is_symbolic_length
 
 
 def listed(numbers: Iterable[int]) -> str:
@@ -87,3 +89,17 @@ def lower_iota(
 ) -> Name:
     type = types[0]
     return w.op(f"stablehlo.iota dim = {dimension} : {tensor(type)}", type)
+
+
+@rule(shape.dimension_as_value)
+def lower_dimension_as_value(
+    w: Writer, types: Sequence[ShapedArray], *, length: Any, dtype: Any, weak_type: bool
+) -> Name:
+    if not is_symbolic_length(length):
+        return w.constant(length, types[0])
+    if not w.unknowns:
+        raise SymbolicShapeError(
+            f"the length {length} has a value only while a function is exported "
+            "(effax.export.export); call the function with arrays instead"
+        )
+    return w.symbolic.number(w, length, types[0])

@@ -20,6 +20,7 @@ from effax.effects.program import Program
 from effax.effects.rows import window
 from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray
+from effax.effects.value import is_symbolic
 
 
 def numbers(values: Sequence[int]) -> str:
@@ -170,6 +171,8 @@ def lower_select_and_scatter_add(
     )
     if x.shape == out.shape:
         return result
+    if is_symbolic(out.shape):
+        return w.symbolic.box(w, result, [lo for lo, _ in padding], out)
     box = ", ".join(f"{lo}:{lo + n}:1" for n, (lo, _) in zip(out.shape, padding, strict=True))
     return w.op(f"stablehlo.slice {result} [{box}] : ({x.text}) -> {tensor(out)}", out)
 

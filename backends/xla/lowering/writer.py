@@ -20,6 +20,7 @@ from effax.effects.program import Program, Variable
 from effax.effects.provenance import is_named
 from effax.effects.rows.naming import sink
 from effax.effects.types import ShapedArray, element_name, is_integer
+from effax.effects.value import is_symbolic, is_symbolic_length
 from effax.interpreters.stage import stage
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
@@ -28,17 +29,18 @@ _texts: Final[dict[ShapedArray, str]] = {}
 
 
 def tensor(type: ShapedArray) -> str:
-    """The StableHLO type: `tensor<2x3xf32>`.
+    """The StableHLO type: `tensor<2x3xf32>`, or `tensor<?x3xf32>` where a length is symbolic.
 
     Raises `ArraySizeError` for arrays whose bytes can't be counted: XLA would abort the process.
     """
     found = _texts.get(type)
     if found is None:
-        size = math.prod(type.shape) * max(1, type.dtype.itemsize)
+        known = [n for n in type.shape if not is_symbolic_length(n)]
+        size = math.prod(known) * max(1, type.dtype.itemsize)
         # XLA multiplies the lengths without checking for overflow, even if a later one is 0.
-        if size >= 2**63 or max(type.shape, default=0) >= 2**63:
+        if size >= 2**63 or max(known, default=0) >= 2**63:
             raise ArraySizeError.of(type, size)
-        dims = "".join(f"{n}x" for n in type.shape)
+        dims = "".join(["?x" if is_symbolic_length(n) else f"{n}x" for n in type.shape])
         found = keep(_texts, type, f"tensor<{dims}{element_name(type.dtype)}>")
     return found
 
@@ -156,6 +158,14 @@ class Writer:
         self.knows_nan = knows_nan
         self.found_nan = False
         self.careless = False
+        self.unknowns: dict[str, Name] = {}
+        """The scalar (i64) of each unknown of symbolic lengths, an operand of each function."""
+        self.unknowns_scope: Any = None
+        """The scope of these unknowns."""
+        self.symbolic: Any = None
+        """The module `backends.xla.symbolic`, while there are unknowns."""
+        self.rule_for: Any = None
+        """The function that returns the rule of an equation, while there are unknowns."""
 
     def declare(self, mesh: ModuleMesh) -> None:
         """Write the module for all devices of a mesh."""
@@ -210,8 +220,14 @@ class Writer:
         operands: Sequence[Name],
         types: Sequence[ShapedArray],
         apart: bool = False,
+        own: bool = False,
     ) -> list[Name]:
-        """Call a function of the module, which XLA doesn't inline if `apart`; name the results."""
+        """Call a function of the module, which XLA doesn't inline if `apart`; name the results.
+
+        One that was written for a program is its `own`, and takes the unknowns.
+        """
+        if self.unknowns and own:
+            operands = [*self.unknowns.values(), *operands]
         ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
         kept = _APART if apart else ""
         line = f"func.call @{function}({', '.join(operands)}){kept} : ({ins}) -> ({outs})"
@@ -235,7 +251,11 @@ class Writer:
         self.found_nan = self.found_nan or value != value
         found = self.constants.get((text, type))
         if found is None:
-            found = Splat(self.op(f"stablehlo.constant dense<{text}> : {tensor(type)}", type))
+            if self.unknowns and is_symbolic(type.shape):
+                made = self.symbolic.splat(self, value, type)
+            else:
+                made = self.op(f"stablehlo.constant dense<{text}> : {tensor(type)}", type)
+            found = Splat(made)
             found.type = type
             found.value = value
             self.constants[text, type] = found
@@ -279,7 +299,7 @@ class Writer:
                 names[x] if type(x) is Variable else self.constant(x.value, x.type)
                 for x in e.inputs
             ]
-            found = rule_of(e.effect)
+            found = self.rule_for(e) if self.unknowns else rule_of(e.effect)
             if found is None:
                 raise UnhandledEffectError.at_lowering(e)
             outputs = e.outputs
@@ -350,11 +370,12 @@ class Writer:
                 "" if visibility == "private" else (f"jit({program.name})"),
             )
         arguments = [named(f"%a{i}", t) for i, t in enumerate(program.in_types)]
+        given = [*self.unknowns.values(), *arguments]
         results = self.body(program, arguments)
         types = ", ".join(map(tensor, program.out_types))
         self.lines.append(f"return {', '.join(results)} : {types}" if results else "return")
         ins = ", ".join(
-            f"{x}: {x.text}{_braced(argument_attributes, i)}" for i, x in enumerate(arguments)
+            f"{x}: {x.text}{_braced(argument_attributes, i)}" for i, x in enumerate(given)
         )
         outs = ", ".join(
             f"{tensor(t)}{_braced(result_attributes, i)}" for i, t in enumerate(program.out_types)

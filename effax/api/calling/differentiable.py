@@ -5,7 +5,6 @@ auxiliary results set aside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any, cast
 
 import numpy as np
@@ -26,7 +25,7 @@ from effax.effects.types import (
     is_inexact,
     typeof,
 )
-from effax.effects.value import Value
+from effax.effects.value import Value, length
 from effax.interpreters.jvp.dual import tangent_type, zeros
 
 
@@ -293,7 +292,7 @@ def typeof_like(x: Any) -> ShapedArray:
     if hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"):
         dtype = canonical_dtype(np.dtype(x.dtype))
         typed = getattr(getattr(x, "sharding", None), "typed", None)
-        shape = tuple(map(index, x.shape))
+        shape = tuple(map(length, x.shape))
         found = ShapedArray(shape, dtype, getattr(x, "weak_type", False))
         return found if typed is None else cast(ShapedArray, typed(found))
     return typeof(x)

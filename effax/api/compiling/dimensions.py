@@ -13,14 +13,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
+
 from effax.effects.errors import InconclusiveDimensionOperation, SymbolicShapeError
+from effax.effects.rows.shape import dimension_as_value
+from effax.effects.types import register_type, typeof
 
 Length = Any
 """An integer or a `Dimension`."""
 
 INSTEAD: Final = (
-    "programs are staged for known lengths: export the function once for each shape that it will "
-    "meet (or pad to the largest, and mask), and choose among them when calling"
+    "Python needs a number here: compute with the length itself, loop by lax.scan or "
+    "lax.fori_loop, or export the function at fixed sizes"
 )
 
 
@@ -61,6 +65,9 @@ OPERATIONS: Final[dict[str, Callable[[int, int], int]]] = {
     "min": min,
 }
 """The operations that are no polynomials, by the names that JAX prints."""
+
+_NUMBERS: Final = (float, complex, np.generic)
+"""The numbers with which a length is computed as an array: they make no length of it."""
 
 _STEPS: Final = 64
 """A division of polynomials ends after this many steps: terms that are rewritten may come again."""
@@ -113,6 +120,7 @@ class Dimension:
     """
 
     __slots__ = ("_hash", "scope", "terms")
+    __array_ufunc__ = None  # scalars of NumPy leave operators to this class
     symbolic_dimension = True
 
     def __init__(self, terms: Terms, scope: Any) -> None:
@@ -164,7 +172,7 @@ class Dimension:
     def __add__(self, other: Any) -> Any:
         terms = self._terms_of(other)
         if terms is None:
-            return NotImplemented
+            return self._number() + other if isinstance(other, _NUMBERS) else NotImplemented
         found = dict(self.terms)
         for atoms, factor in terms.items():
             found[atoms] = found.get(atoms, 0) + factor
@@ -173,7 +181,7 @@ class Dimension:
     def __mul__(self, other: Any) -> Any:
         terms = self._terms_of(other)
         if terms is None:
-            return NotImplemented
+            return self._number() * other if isinstance(other, _NUMBERS) else NotImplemented
         found: Terms = {}
         for atoms, factor in self.terms.items():
             for more, by in terms.items():
@@ -237,11 +245,38 @@ class Dimension:
     def __rdivmod__(self, other: Any) -> Any:
         return self.__rfloordiv__(other), self.__rmod__(other)
 
+    def __truediv__(self, other: Any) -> Any:
+        return self._number() / other
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self._number()
+
+    def __float__(self) -> float:
+        raise InconclusiveDimensionOperation(
+            f"the length {self} is known only when the program runs, so float() of it, and "
+            "functions of the module math, have no value; effax.numpy takes the length itself, as "
+            "in jnp.sqrt(x.shape[0])"
+        )
+
+    def __bool__(self) -> bool:
+        low, high = self.scope.facts.bounds(self)
+        if low > 0 or high < 0:
+            return True
+        raise InconclusiveDimensionOperation(
+            f"whether the length {self} is zero is inconclusive{self.scope.facts.described()}: "
+            "compare it with a number, or add a constraint: symbolic_shape(..., constraints=[...])"
+        )
+
+    def _number(self) -> Any:
+        """The length as an array of rank 0 of the program that is being staged."""
+        return dimension_as_value(length=self, dtype=typeof(self).dtype, weak_type=True)
+
     def __neg__(self) -> Any:
         return self * -1
 
     def __sub__(self, other: Any) -> Any:
-        return self + -other if self._terms_of(other) is not None else NotImplemented
+        known = self._terms_of(other) is not None or isinstance(other, _NUMBERS)
+        return self + -other if known else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
@@ -286,7 +321,7 @@ class Dimension:
 
     def __index__(self) -> int:
         raise SymbolicShapeError(
-            f"the length {self} is known only when the program runs, and {INSTEAD}"
+            f"the length {self} is known only when the program runs, but {INSTEAD}"
         )
 
     def __int__(self) -> int:
@@ -302,6 +337,9 @@ class Dimension:
             parts = [str(abs(factor))] * (abs(factor) != 1 or not atoms)
             words.append(("- " if factor < 0 else "+ ") + "*".join([*parts, *powers]))
         return " ".join(words).removeprefix("+ ")
+
+
+register_type(Dimension, lambda x: typeof(1))
 
 
 def _divided(top: Length, by: Length) -> tuple[Length, Length] | None:

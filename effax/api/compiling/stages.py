@@ -23,6 +23,7 @@ from effax.backends.xla.launch import Executor
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.placement import Sharding
+from effax.effects.errors import SymbolicShapeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mismatch import mismatches
@@ -30,6 +31,7 @@ from effax.effects.program import Program
 from effax.effects.rows.state import Ref, ref_get, ref_set, takes_references
 from effax.effects.tree import registry, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, str_long, typeof
+from effax.effects.value import is_symbolic
 from effax.interpreters.functor.discharge import discharged, distinct
 from effax.interpreters.functor.masks import pick
 
@@ -178,6 +180,7 @@ class Traced(_Stage):
 
         Raises `NotImplementedError` for more platforms than one: lower once for each.
         """
+        refuse_symbolic(self.fun_name, self._call.in_types)
         if lowering_platforms is None:
             platform = self._call.layout.where.device.platform
         elif len(lowering_platforms) == 1:
@@ -188,6 +191,16 @@ class Traced(_Stage):
                 "lowered for one platform; lower once for each platform"
             )
         return Lowered(self._call, _module_text(self._call, platform), platform)
+
+
+def refuse_symbolic(name: str, types: Sequence[ShapedArray]) -> None:
+    """Raise `SymbolicShapeError` where a program can't be compiled, as lengths are symbolic."""
+    for t in types:
+        if is_symbolic(t.shape):
+            raise SymbolicShapeError(
+                f"lower: {name} was traced for {t.str_short()}, and XLA compiles known lengths "
+                "only; export the function (effax.export.export), or lower it for known lengths"
+            )
 
 
 def _module_text(call: StagedCall, platform: str, located: bool = False) -> str:

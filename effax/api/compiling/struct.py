@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from operator import index
 from typing import Any, NoReturn
 
 import numpy as np
 
 from effax.effects.types import ShapedArray, canonical_dtype, register_type, typeof
+from effax.effects.value import length
 from effax.keys.arrays import KeyArray, KeyType
 
 
@@ -106,8 +106,9 @@ class ShapeDtypeStruct:
     @property
     def type(self) -> ShapedArray:
         """The type."""
-        shape = tuple(map(index, self.shape))  # which refuses lengths that are unknown
-        found = ShapedArray(shape, canonical_dtype(self.dtype), self.weak_type)
+        found = ShapedArray(
+            tuple(map(length, self.shape)), canonical_dtype(self.dtype), self.weak_type
+        )
         along = self.manual_axis_type
         typed = getattr(self.sharding, "typed", None)
         found = found if typed is None else typed(found)

@@ -10,6 +10,7 @@ from effax.api.calling.arguments import name_of
 from effax.api.calling.signatures import Parameters
 from effax.effects.tree import keystr, tree_flatten_with_path
 from effax.effects.types import str_long
+from effax.effects.value import length
 
 
 def leaf_of(fun: Callable[..., Any], args: Any, keywords: Any, i: int) -> str:
@@ -51,7 +52,8 @@ def batch_size(
     if given is not None:
         lengths.add(given)
     if len(lengths) == 1:
-        return int(lengths.pop())
+        size: int = length(lengths.pop())
+        return size
     found: list[tuple[int, str]] = []
     for i, (a, t) in enumerate(zip(axes, types, strict=True)):
         if a is not None:

@@ -1,0 +1,354 @@
+"""Functions exported with symbolic lengths: called at several sizes, and compared with themselves."""
+
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import effax
+import effax.numpy as jnp
+from effax import export, lax, nn
+from effax.errors import ExportError, InconclusiveDimensionOperation, SymbolicShapeError
+from effax.export import SymbolicScope, symbolic_shape
+
+B, N = symbolic_shape("b, n")
+SIZES = ({"b": 1, "n": 1}, {"b": 2, "n": 7}, {"b": 7, "n": 2})
+RNG = np.random.default_rng(0)
+W1, W2, W3 = (np.asarray(RNG.normal(size=s), "float32") for s in ((8, 16), (16, 4), (8, 8)))
+KERNEL = np.asarray(RNG.normal(size=(3, 3, 3, 5)), "float32")
+
+
+def struct(*shape, dtype="float32"):
+    return effax.ShapeDtypeStruct(shape, dtype)
+
+
+def ints(*shape):
+    return struct(*shape, dtype="int32")
+
+
+def values(args, sizes):
+    rng = np.random.default_rng(1)
+    found = []
+    for a in args:
+        shape = tuple(n.value(sizes) if export.is_symbolic_dim(n) else n for n in a.shape)
+        draw = rng.integers(0, 3, shape) if a.dtype == np.int32 else rng.normal(size=shape)
+        found.append(jnp.asarray(draw, a.dtype))
+    return found
+
+
+def agrees(exported, function, args, sizes=SIZES):
+    for given in sizes:
+        inputs = values(args, given)
+        got, want = exported.call(*inputs), function(*inputs)
+        assert effax.tree.structure(got) == effax.tree.structure(want)
+        for x, y in zip(effax.tree.leaves(got), effax.tree.leaves(want), strict=True):
+            assert (x.shape, x.dtype) == (y.shape, y.dtype)
+            assert_allclose(x, y, rtol=3e-5, atol=3e-5)
+
+
+def mlp(x):
+    return nn.softmax(nn.relu(x @ W1 + 1.0) @ W2)
+
+
+def loss(w1, w2, x, y):
+    scores = nn.log_softmax(jnp.tanh(x @ w1) @ w2)
+    return -(scores * y).sum(-1).mean()
+
+
+def cnn(x):
+    how = {"dimension_numbers": ("NHWC", "HWIO", "NHWC")}
+    y = nn.relu(lax.conv_general_dilated(x, KERNEL, (1, 1), "SAME", **how))
+    y = lax.reduce_window(y, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return y.reshape(y.shape[0], -1).mean(axis=1)
+
+
+def attention(x, w):
+    n = x.shape[1]
+    scores = jnp.einsum("bnd,bmd->bnm", x @ w, x @ w) / jnp.sqrt(8.0)
+    scores = jnp.where(jnp.tril(jnp.ones((n, n), bool)), scores, -1e9)
+    y = x + jnp.einsum("bnm,bmd->bnd", nn.softmax(scores), x)
+    y = y + jnp.sin(jnp.arange(n))[:, None]
+    return (y - y.mean(-1, keepdims=True)) / jnp.sqrt(y.var(-1, keepdims=True) + 1e-5)
+
+
+def summed(x, w):
+    return (attention(x, w) ** 2).mean()
+
+
+PROGRAMS = {
+    "mlp": (mlp, [struct(B, 8)], "b, 4"),
+    "loss": (loss, [struct(8, 16), struct(16, 4), struct(B, 8), struct(B, 4)], ""),
+    "gradient": (
+        lambda *a: effax.grad(loss)(*a),
+        [struct(8, 16), struct(16, 4), struct(B, 8), struct(B, 4)],
+        "8, 16",
+    ),
+    "cnn": (cnn, [struct(B, 6, 6, 3)], "b"),
+    "attention": (attention, [struct(B, N, 8), struct(8, 8)], "b, n, 8"),
+    "gradient of attention": (effax.grad(summed), [struct(B, N, 8), struct(8, 8)], "b, n, 8"),
+    "causal": (
+        lambda q: nn.dot_product_attention(q, q, q, is_causal=True),
+        [struct(B, N, 2, 8)],
+        "b, n, 2, 8",
+    ),
+    "embedding": (lambda x, i: jnp.take(x, i, axis=0), [struct(16, 4), ints(B, N)], "b, n, 4"),
+    "recurrence": (
+        lambda x: lax.scan(lambda c, r: (c + r, c), jnp.zeros(3), x)[1],
+        [struct(B, 3)],
+        "b, 3",
+    ),
+    "recurrence backwards": (
+        lambda x: lax.scan(lambda c, r: (c * r, c), x[0], x, reverse=True),
+        [struct(B, N)],
+        None,
+    ),
+    "loop": (
+        lambda x: lax.fori_loop(0, x.shape[0], lambda i, s: s + x[i] * i, jnp.zeros(3)),
+        [struct(B, 3)],
+        "3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_at_several_sizes(name):
+    function, args, expected = PROGRAMS[name]
+    exported = export.export(effax.jit(function))(*args)
+    if expected is not None:
+        (type_,) = exported.out_avals
+        assert type_.shape == symbolic_shape(expected, scope=B.scope)
+    agrees(exported, function, args)
+
+
+OPERATIONS = {
+    "a length as a number": (lambda x: x.sum(0) / x.shape[0] + x.shape[0] * 2.5, [struct(B, 3)]),
+    "a scalar of numpy": (lambda x: x * (np.float32(2) * x.shape[0]), [struct(B)]),
+    "sizes": (lambda x: x / x.size + jnp.sqrt(x.shape[0]) - x.shape[1], [struct(B, N)]),
+    "arrays of lengths": (lambda x: x + jnp.array([x.shape[0], 2])[0], [struct(B)]),
+    "full": (lambda x: jnp.full((x.shape[0], 2), x.shape[0]), [struct(B)]),
+    "arange": (lambda x: x + jnp.arange(x.shape[0]), [struct(B)]),
+    "arange with a start": (
+        lambda x: jnp.arange(x.shape[0], 3 * x.shape[0] + 1, 2) * 1.0,
+        [struct(B)],
+    ),
+    "eye": (lambda x: jnp.eye(x.shape[0]) @ x, [struct(B, 2)]),
+    "reshape": (lambda x: (x.reshape(-1, 2), x.reshape(x.shape[0] * 4)), [struct(B, 4)]),
+    "slices": (lambda x: (x[1:], x[:-1], x[::-1], x[:2], x[-2:], x[::2]), [struct(B + 1, 4)]),
+    "slices of other axes": (lambda x: (x[:, :2], x[:, 1], x[0], x[-1]), [struct(B, 4)]),
+    "a place of the end": (lambda x: x[x.shape[0] - 1] + x[1], [struct(B + 1, 4)]),
+    "joined": (lambda x: (jnp.concatenate([x, x[:1]]), jnp.stack([x, x])), [struct(B, 4)]),
+    "padded": (lambda x: jnp.pad(x, ((1, 2), (0, 0))), [struct(B, 4)]),
+    "gathered": (lambda x, i: x[i], [struct(16, 4), ints(B, N)]),
+    "gathered of a symbolic axis": (lambda x, i: x[jnp.minimum(i, 0)], [struct(B, 4), ints(N)]),
+    "outside": (lambda x, i: jnp.take(x, i * 5, axis=0, mode="fill"), [struct(B, 4), ints(N)]),
+    "clipped": (lambda x, i: jnp.take(x, i * 5, axis=0, mode="clip"), [struct(B, 4), ints(N)]),
+    "from the end": (lambda x, i: x[-1 - jnp.minimum(i, 0)], [struct(B, 4), ints(N)]),
+    "along": (lambda x, i: jnp.take_along_axis(x, i[:, None], axis=1), [struct(B, 4), ints(B)]),
+    "one hot": (lambda i: nn.one_hot(i, 5), [ints(B)]),
+    "written": (lambda x: (x.at[0].set(1.0), x.at[:, 1].add(1.0)), [struct(B, 4)]),
+    "sorted": (lambda x: (jnp.sort(x, axis=0), jnp.argsort(x, axis=-1)), [struct(B, 4)]),
+    "extrema": (lambda x: (x.argmax(0), x.argmin(-1), x.max(0), x.min(-1)), [struct(B, 4)]),
+    "products": (lambda x: (jnp.outer(x, x), jnp.prod(x), jnp.any(x > 0)), [struct(B)]),
+    "lanes": (effax.vmap(lambda x: jnp.tanh(x).sum()), [struct(B, 4)]),
+    "rolled": (lambda x: jnp.roll(x, 1, axis=0), [struct(B, 2)]),
+    "tiled": (lambda x: (jnp.tile(x, (2, 1)), jnp.repeat(x, 2, axis=0)), [struct(B, 2)]),
+    "branches": (lambda x: lax.cond(x.sum() > 0, jnp.sin, lambda y: -y, x), [struct(B, 3)]),
+    "while": (
+        lambda x: lax.while_loop(lambda y: (y * y).sum() < 99, lambda y: y * 2 + 1, x),
+        [struct(B, 3)],
+    ),
+    "statistics": (lambda x: (x.mean(0), x.var(0), x.std(), jnp.median(x, axis=0)), [struct(B, 8)]),
+    "largest": (lambda x: lax.top_k(x, 2), [struct(B, 8)]),
+    "a computed part": (
+        lambda x, i: lax.dynamic_slice_in_dim(x, i[0] * 5, 2, axis=1),
+        [struct(B, 8), ints(N)],
+    ),
+    "a part replaced": (
+        lambda x, y, i: lax.dynamic_update_slice(x, y, (0, i[0], 0)),
+        [struct(B, 8, 4), struct(B, 1, 4), ints(N)],
+    ),
+    "gradient of slices": (effax.grad(lambda x: (x[1:] * x[:-1]).sum()), [struct(B + 1)]),
+    "gradient of a gather": (effax.grad(lambda x, i: (x[i] ** 2).sum()), [struct(16), ints(B)]),
+    "gradient of a cnn": (effax.grad(lambda x: cnn(x).sum()), [struct(B, 6, 6, 3)]),
+    "recomputed": (
+        effax.grad(lambda x: effax.checkpoint(lambda y: jnp.sin(jnp.sin(y)))(x).sum()),
+        [struct(B, 8)],
+    ),
+    "quotients": (lambda x: jnp.ones(((x.shape[0] + 3) // 2, x.shape[0] % 3 + 1)), [struct(B)]),
+    "quotients below zero": (
+        lambda x: x * ((2 - x.shape[0]) // 3 + (1 - x.shape[0]) % 4),
+        [struct(B)],
+    ),
+    "the greater length": (
+        lambda x: jnp.ones((effax.core.max_dim(x.shape[0], 3), effax.core.min_dim(x.shape[0], 3))),
+        [struct(B)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_at_several_sizes(name):
+    function, args = OPERATIONS[name]
+    agrees(export.export(effax.jit(function))(*args), function, args)
+
+
+def test_shapes_of_results_and_the_text_of_the_module():
+    exported = export.export(effax.jit(lambda x: jnp.concatenate([x, x[:1]])))(struct(B, N))
+    assert [t.str_short() for t in exported.in_avals] == ["f32[b,n]"]
+    assert [t.str_short() for t in exported.out_avals] == ["f32[b + 1,n]"]
+    assert exported.uses_global_constants
+    text = exported.mlir_module()
+    assert "tensor<?x?xf32>" in text and "stablehlo.get_dimension_size" in text
+
+
+def test_calls_under_transformations():
+    exported = export.export(effax.jit(mlp))(struct(B, 8))
+    x = np.asarray(RNG.normal(size=(3, 8)), "float32")
+    assert_allclose(effax.jit(lambda x: exported.call(x) * 2)(x), mlp(x) * 2, rtol=1e-5)
+    assert_allclose(effax.vmap(lambda r: exported.call(r[None])[0])(x), mlp(x), rtol=1e-5)
+    found = effax.jit(lambda x: exported.call(x).sum() + exported.call(x[:2]).sum())(x)
+    assert_allclose(found, 5.0, rtol=1e-5)
+
+
+def test_gradients_by_the_stored_derivative():
+    args = [struct(B, N, 8), struct(8, 8)]
+    exported = export.export(effax.jit(attention))(*args)
+    read = export.deserialize(exported.serialize(vjp_order=2))
+    assert [t.str_short() for t in read.vjp().in_avals] == ["f32[b,n,8]", "f32[8,8]", "f32[b,n,8]"]
+    for e in (exported, read):
+        for sizes in SIZES[1:2]:
+            x, w = values(args, sizes)
+            for i in (0, 1):
+                found = effax.grad(lambda x, w, e=e: (e.call(x, w) ** 3).mean(), i)(x, w)
+                wanted = effax.grad(lambda x, w: (attention(x, w) ** 3).mean(), i)(x, w)
+                assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
+    squares = export.export(effax.jit(lambda x: x**3))(struct(B))
+    twice = export.deserialize(squares.serialize(vjp_order=2))
+    hessian = effax.jacrev(effax.grad(lambda x: twice.call(x).sum()))(
+        np.arange(3.0, dtype="float32")
+    )
+    assert_array_equal(hessian, np.diag([0.0, 6.0, 12.0]))
+
+
+def test_bytes_keep_lengths_and_constraints():
+    (b, n) = symbolic_shape("b, n", constraints=["mod(n, 2) == 0", "b <= n"])
+    function = effax.jit(lambda x, y: (x @ y[:, : y.shape[1] // 2], x.reshape(-1)))
+    exported = export.export(function)(struct(b, 3), struct(3, n))
+    read = export.deserialize(exported.serialize())
+    assert list(map(str, read.in_avals)) == list(map(str, exported.in_avals))
+    assert [t.str_short() for t in read.out_avals] == ["f32[b,floordiv(n, 2)]", "f32[3*b]"]
+    again = export.deserialize(read.serialize())
+    assert again.serialize() == read.serialize()
+    for e in (exported, read, again):
+        assert e.call(jnp.ones((2, 3)), jnp.ones((3, 6)))[0].shape == (2, 3)
+        with pytest.raises(ExportError, match=r"b = 2, n = 3.*constraint 'mod\(n, 2\) == 0'"):
+            e.call(jnp.ones((2, 3)), jnp.ones((3, 3)))
+        with pytest.raises(ExportError, match=r"b = 4, n = 2.*constraint 'b <= n'"):
+            e.call(jnp.ones((4, 3)), jnp.ones((3, 2)))
+
+
+def test_several_platforms():
+    made = export.export(effax.jit(lambda x: x - x.mean()), platforms=["cpu", "cuda", "tpu"])
+    assert_allclose(made(struct(B)).call(jnp.arange(3.0)), [-1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([(0, 4), (4,)], r"args\[0\]: axis 0 has the symbolic length b and was called with 0"),
+        ([(2, 5), (5,)], r"args\[0\]: axis 1 has the symbolic length 2\*n .* called with 5"),
+        ([(2, 4), (3,)], r"args\[1\]: expected \(2\*n,\), which is \(4,\) where b = 2, n = 2"),
+        ([(2, 4, 1), (4,)], r"args\[0\]: expected \(b, 2\*n\) and called with \(2, 4, 1\)"),
+    ],
+)
+def test_shapes_that_do_not_fit(shapes, message):
+    exported = export.export(effax.jit(lambda x, y: x @ y))(struct(B, 2 * N), struct(2 * N))
+    with pytest.raises(ExportError, match=message):
+        exported.call(*map(jnp.ones, shapes))
+    with pytest.raises(ExportError, match="Dtype mismatch"):
+        exported.call(jnp.ones((2, 4), "int32"), jnp.ones(4))
+
+
+def refused(function, *args):
+    return lambda: export.export(effax.jit(function))(*args)
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "message"),
+    [
+        (refused(lambda x: x, struct(B * N)), SymbolicShapeError, "decide the unknowns b, n"),
+        (
+            refused(lambda x, y: x, struct(B), struct(*symbolic_shape("c"))),
+            ExportError,
+            "different scopes",
+        ),
+        (
+            refused(lambda x: x, struct(*symbolic_shape("c", constraints=["c <= d"]))),
+            SymbolicShapeError,
+            "compare c with d",
+        ),
+        (
+            refused(lambda x: x if x.shape[0] > 3 else -x, struct(B)),
+            InconclusiveDimensionOperation,
+            "'b' > '3' is inconclusive",
+        ),
+        (
+            refused(lambda x: x[: x.shape[0] - 1 or 1], struct(B)),
+            InconclusiveDimensionOperation,
+            "is zero",
+        ),
+        (
+            refused(lambda x: [x for _ in range(x.shape[0])], struct(B)),
+            SymbolicShapeError,
+            "lax.scan",
+        ),
+        (refused(lambda x: jnp.cumsum(x), struct(B)), SymbolicShapeError, "the effect cumsum"),
+        (refused(lambda x: jnp.linalg.qr(x), struct(B, B)), Exception, "b"),
+        (
+            refused(lambda x: effax.random.normal(effax.random.key(0), x.shape), struct(B)),
+            SymbolicShapeError,
+            "random numbers as an argument",
+        ),
+        (
+            refused(lambda x: x.sum() + jnp.ones(N).sum(), struct(B)),
+            SymbolicShapeError,
+            "symbolic length n, but a call decides only the unknowns b",
+        ),
+        (
+            refused(lambda x: x.sum() + jnp.ones(symbolic_shape("b")).sum(), struct(B)),
+            SymbolicShapeError,
+            "symbolic length b, but a call decides only",
+        ),
+        (lambda: effax.jit(jnp.sin).lower(struct(B)), SymbolicShapeError, "lower: sin was traced"),
+    ],
+)
+def test_functions_that_are_refused(act, error, message):
+    with pytest.raises(error, match=message):
+        act()
+
+
+def test_a_refused_effect_is_named_with_its_line():
+    with pytest.raises(SymbolicShapeError) as caught:
+        export.export(effax.jit(lambda x: jnp.cumprod(x, axis=0)))(struct(B, 2))
+    assert re.search(
+        r"effect cumprod, performed on \(f32\[b,2\]\) at .*test_symbolic", str(caught.value)
+    )
+    assert "symbolic length b" in str(caught.value)
+
+
+def test_a_call_while_another_function_is_exported():
+    exported = export.export(effax.jit(jnp.sin))(struct(B))
+    with pytest.raises(SymbolicShapeError, match="sin was called on f32"):
+        export.export(effax.jit(exported.call))(struct(B))
+    outer = export.export(effax.jit(lambda x, y: x.sum() + exported.call(y).sum()))(
+        struct(B), struct(3)
+    )
+    assert_allclose(outer.call(jnp.ones(2), jnp.zeros(3)), 2.0)
+
+
+def test_one_scope_for_several_arguments():
+    scope = SymbolicScope()
+    args = export.symbolic_args_specs((np.ones((2, 3)), np.ones(2)), ["b, ...", "b"], scope=scope)
+    exported = export.export(effax.jit(lambda x, y: x * y[:, None]))(*args)
+    assert exported.call(jnp.ones((5, 3)), jnp.ones(5)).shape == (5, 3)
