@@ -304,9 +304,10 @@ def eig(
     """Return eigenvalues of square matrices, then left and right eigenvectors where asked.
 
     LAPACK computes them on the CPU, and cuSOLVER on a GPU, which has no left eigenvectors: where
-    these are asked for, a GPU's program calls LAPACK on the host. There is no lowering for TPUs.
-    Only the eigenvalues have derivatives, unless `enable_eigvec_derivs`: then eigenvectors have
-    that of LAPACK's choice among their multiples, of length 1 and with the largest element real.
+    these are asked for, a GPU's program calls LAPACK on the host. On a TPU they come from Schur's
+    form. Only the eigenvalues have derivatives, unless `enable_eigvec_derivs`: then eigenvectors
+    have that of LAPACK's choice among their multiples, of length 1 and with the largest element
+    real.
 
     Args:
       x: array_like, (..., n, n).

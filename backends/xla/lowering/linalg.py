@@ -19,7 +19,6 @@ from effax.backends.xla.lowering.matrices.calls import (
     is_gpu,
     lapack_name,
     or_nan,
-    require_cpu,
     require_lapack,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
@@ -364,8 +363,9 @@ def lower_eig(
 ) -> list[Name]:
     if 0 in x.shape:
         return [w.constant(0, t) for t in types]
+    if w.platform == "tpu":
+        return linalg_tpu.eig(w, types, x, compute_left, compute_right)
     if not is_gpu(w):
-        require_cpu(w, linalg.eig)
         return eigenvalues.by_lapack(w, types, x, compute_left, compute_right)
     if compute_left:
         return eigenvalues.by_lapack_for_gpu(w, types, x, compute_left, compute_right)

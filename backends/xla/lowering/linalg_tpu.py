@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from effax.backends.xla.lowering import linalg_spectral
+from effax.backends.xla.lowering.matrices import eigenvectors
 from effax.backends.xla.lowering.matrices.batches import write_for_batch
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.errors import UnhandledEffectError
@@ -73,6 +74,12 @@ def eigh(w: Writer, types: Sequence[ShapedArray], x: Name, lower: bool) -> list[
     return write_for_batch(
         w, partial(linalg_spectral.eigh, lower=lower, largest=LARGEST), types, x, order
     )
+
+
+def eig(w: Writer, types: Sequence[ShapedArray], x: Name, left: bool, right: bool) -> list[Name]:
+    """Eigenvalues and eigenvectors of any square matrix, from Schur's form."""
+    require_32_bits(linalg.eig, x)
+    return write_for_batch(w, partial(eigenvectors.eig, left=left, right=right), types, x)
 
 
 def svd(

@@ -48,6 +48,20 @@ def schur(x: Any, *, compute_vectors: bool) -> list[Any]:
       compute_vectors: whether to return the factors.
     """
     n = typeof(x).shape[-1]
+    w, size, good = factored(x, compute_vectors)
+    form = matrices.triu(top(w), 0 if is_complex(typeof(x).dtype) else -1)
+    found = [mul(form, as_elements(spread(size, form, 0), form))]
+    if compute_vectors:
+        found.append(shape.slice_axis(w, 1, n, 2 * n))
+    return [select_n(spread(good, y, 0), float("nan"), y) for y in found]
+
+
+def factored(x: Any, compute_vectors: bool) -> tuple[Any, Any, Any]:
+    """The form of matrices, above the unitary factors if asked, with their sizes and successes.
+
+    The form is that of matrices divided by their sizes. It has succeeded where x is finite and the
+    iteration converged.
+    """
     finite = matrices.all_finite(x)
     x = select_n(spread(finite, x, 0), 0, x)
     size = or_one(reduction.reduce_max(elementwise.abs(x), axes=(1, 2)))
@@ -57,15 +71,10 @@ def schur(x: Any, *, compute_vectors: bool) -> list[Any]:
     w, failed = _triangular(_hessenberg(w))
     if not is_complex(typeof(x).dtype):
         w = _standard(w)
-    form = matrices.triu(_top(w), 0 if is_complex(typeof(x).dtype) else -1)
-    found = [mul(form, as_elements(spread(size, form, 0), form))]
-    if compute_vectors:
-        found.append(shape.slice_axis(w, 1, n, 2 * n))
-    good = and_(finite, not_(failed))
-    return [select_n(spread(good, y, 0), float("nan"), y) for y in found]
+    return w, size, and_(finite, not_(failed))
 
 
-def _top(w: Any) -> Any:
+def top(w: Any) -> Any:
     """The matrices without the rows of the unitary factors."""
     return shape.slice_axis(w, 1, 0, typeof(w).shape[2])
 
@@ -131,7 +140,7 @@ def _reflected(k: Any, w: Any, first: Any, low: Any, high: Any) -> Any:
     v, tau, kept = reflection(x, k)
     tau = select_n(active, 0, tau)
     w = sub(w, outer(times(w, v), mul(conj(v), spread(tau, v, 0))))
-    from_left = times(matrices.transpose(_top(w)), conj(v))
+    from_left = times(matrices.transpose(top(w)), conj(v))
     below = shape.pad_axis(v, 1, 0, rows - n)
     w = sub(w, outer(below, mul(from_left, spread(conj(tau), v, 0))))
     changed = and_(spread(and_(active, not_(begins)), first, 0), comparison.ge(row, at))
@@ -159,7 +168,7 @@ def _triangular(w: Any) -> tuple[Any, Any]:
         return and_(comparison.lt(step, SWEEPS * max(n, 10)), left)
 
     def iterate(step: Any, w: Any, high: Any, quiet: Any) -> list[Any]:
-        coupled = comparison.ne(_beside(w, 1), 0)
+        coupled = comparison.ne(beside(w, 1), 0)
         low = _start(coupled, high)
         active = comparison.gt(high, 0)
         first = _first_columns(w, low, high, quiet)
@@ -179,11 +188,11 @@ def _triangular(w: Any) -> tuple[Any, Any]:
     return w, comparison.gt(high, 0)
 
 
-def _beside(w: Any, below: int) -> Any:
+def beside(w: Any, below: int) -> Any:
     """The diagonal below the main one (below=1), the main one (0) or the one above it (-1)."""
     n = typeof(w).shape[2]
     low, right = max(below, 0), max(-below, 0)
-    part = shape.slice_axis(_top(w), 1, low, n - right)
+    part = shape.slice_axis(top(w), 1, low, n - right)
     return matrices.diagonal(shape.slice_axis(part, 2, right, n - low))
 
 
@@ -193,18 +202,18 @@ def _deflated(w: Any) -> Any:
     if n < 2:
         return w
     limits = finfo(real_dtype(typeof(w).dtype))
-    sizes = elementwise.abs(_beside(w, 0))
+    sizes = elementwise.abs(beside(w, 0))
     both = or_one(add(shape.slice_axis(sizes, 1, 0, n - 1), shape.slice_axis(sizes, 1, 1, n)))
     least = elementwise.max(mul(both, float(limits.eps)), float(limits.tiny / limits.eps) * n)
-    small = comparison.le(elementwise.abs(_beside(w, 1)), least)
+    small = comparison.le(elementwise.abs(beside(w, 1)), least)
     small = shape.pad_axis(small, 1, 0, 1, value=False)
-    beside = comparison.eq(numbers(w, 1), add(numbers(w, 2), 1))
-    return select_n(and_(beside, spread(small, w, 0, 2)), w, 0)
+    under = comparison.eq(numbers(w, 1), add(numbers(w, 2), 1))
+    return select_n(and_(under, spread(small, w, 0, 2)), w, 0)
 
 
 def _end(w: Any) -> Any:
     """The last row of the last block that is too large; zero where there is none."""
-    coupled = comparison.ne(_beside(w, 1), 0)
+    coupled = comparison.ne(beside(w, 1), 0)
     if not is_complex(typeof(w).dtype):  # blocks of two rows are allowed
         n = typeof(coupled).shape[1]
         before = shape.pad_axis(shape.slice_axis(coupled, 1, 0, n - 1), 1, 1, 0, value=False)
@@ -226,7 +235,7 @@ def _first_columns(w: Any, low: Any, high: Any, quiet: Any) -> Any:
     Every tenth sweep that has not separated an eigenvalue takes shifts that have nothing to do with
     the block. Numbers are divided by the largest one.
     """
-    d, below, above = (_beside(w, i) for i in (0, 1, -1))
+    d, below, above = (beside(w, i) for i in (0, 1, -1))
     n = typeof(d).shape[1]
 
     def at(v: Any, places: Any, shift: int) -> Any:
