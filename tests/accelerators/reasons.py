@@ -22,6 +22,10 @@ REASONS: Final[list[tuple[str, str]]] = [
         "a product of widened operands; JAX calls cuDNN, whose flops are not counted",
     ),
     (
+        r"linalg\.qr\(a, pivoting=True\)",
+        "a loop of effects; JAX calls LAPACK on the host, whose costs are not counted",
+    ),
+    (
         r"householder_product|cholesky_update",
         "written out; JAX calls cuSOLVER or a kernel, whose costs are not counted",
     ),
