@@ -9,7 +9,7 @@ called, StableHLO's refinement replaces them by numbers, before XLA compiles the
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -162,6 +162,58 @@ def box(w: Writer, x: Name, starts: Sequence[Any], type: ShapedArray) -> Name:
     limits = [start + n for start, n in zip(starts, type.shape, strict=True)]
     bounds = [vector(w, numbers) for numbers in (starts, limits, [1] * len(limits))]
     return w.simple("real_dynamic_slice", [x, *bounds], type)
+
+
+def reduce_window(
+    w: Writer,
+    types: Sequence[ShapedArray],
+    operands: Sequence[Name],
+    inits: Sequence[Name],
+    write: Callable[..., Sequence[Name]],
+    *,
+    window_dimensions: Sequence[Any],
+    window_strides: Sequence[Any],
+    padding: Sequence[tuple[Any, Any]],
+    base_dilation: Sequence[Any],
+    window_dilation: Sequence[Any],
+) -> list[Name]:
+    """Write a `reduce_window` whose windows or padding are symbolic.
+
+    StableHLO has no such operation, but its refinement knows this call.
+    """
+    numbers = (window_dimensions, window_strides, base_dilation, window_dilation)
+    given = [*operands, *inits, *[vector(w, n) for n in numbers], pairs(w, padding)]
+    ins, outs = ", ".join([x.text for x in given]), ", ".join(map(tensor, types))
+    result = outs if len(types) == 1 else f"({outs})"
+    body = _reducer(w, [x.type for x in inits], write)
+    return w.ops(
+        f"stablehlo.custom_call @stablehlo.dynamic_reduce_window({', '.join(given)}) "
+        f"{{api_version = 2 : i32, called_computations = [@{body}]}} : ({ins}) -> {result}",
+        types,
+    )
+
+
+def pairs(w: Writer, padding: Sequence[tuple[Any, Any]]) -> Name:
+    """Write padding as the array of two columns that an operation takes for it."""
+    flat = vector(w, [n for pair in padding for n in pair])
+    return w.simple("reshape", [flat], ShapedArray((len(padding), 2), LENGTH.dtype))
+
+
+def _reducer(
+    w: Writer, scalars: Sequence[ShapedArray], write: Callable[..., Sequence[Name]]
+) -> str:
+    """Write a function that combines two lots of scalars; its name."""
+    name = w._name("reducer")
+    saved = w.lines, w.constants
+    w.lines, w.constants = [], {}
+    arguments = [named(f"%a{i}", t) for i, t in enumerate((*scalars, *scalars))]
+    results = write(*arguments)
+    outs = ", ".join(map(tensor, scalars))
+    lines = "\n".join([*w.lines, f"stablehlo.return {', '.join(results)} : {outs}"])
+    w.lines, w.constants = saved
+    head = ", ".join([f"{x}: {x.text}" for x in arguments])
+    w.functions.append(f"func.func private @{name}({head}) -> ({outs}) {{\n{lines}\n}}")
+    return name
 
 
 def iota(w: Writer, axis: int, type: ShapedArray) -> Name:

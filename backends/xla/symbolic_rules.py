@@ -17,6 +17,7 @@ from effax.effects.rows import (
     control,
     conversion,
     convolution,
+    cumulative,
     custom,
     indexing,
     reduction,
@@ -32,6 +33,14 @@ _AS_EVER: Final = frozenset(
     {
         *(contraction.dot_general, conversion.convert_element_type, conversion.reduce_precision),
         *(control.call, control.remat, control.cond, control.while_loop, control.scan),
+        *(cumulative.cumsum, cumulative.cumprod, cumulative.cummax, cumulative.cummin),
+        *(
+            convolution.conv_general_dilated,
+            cumulative.cumlogsumexp,
+            window.reduce_window,
+            window.reduce_window_sum,
+        ),
+        *(window.reduce_window_max, window.reduce_window_min),
         *(custom.custom_jvp_call, custom.custom_vjp_call, custom.custom_vjp_forward),
         *(indexing.gather, indexing.dynamic_slice, indexing.dynamic_update_slice),
         *(indexing.scatter, indexing.scatter_add, indexing.scatter_mul),
@@ -46,8 +55,7 @@ _AS_EVER: Final = frozenset(
 
 _WITH_NUMBERS: Final = frozenset(
     {
-        *(convolution.conv_general_dilated, window.reduce_window, window.reduce_window_sum),
-        *(window.reduce_window_max, window.reduce_window_min, window.select_and_gather_add),
+        *(window.select_and_gather_add,),
         *(window.select_and_scatter_add, sorting.top_k),
     }
 )

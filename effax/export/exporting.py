@@ -35,6 +35,7 @@ _STABLE: Final = (
     "hipsolver_",
     "hipblas_",
     "annotate_device_placement",
+    "stablehlo.dynamic_reduce_window",
     "mhlo.",
     "Sharding",
     "TopK",

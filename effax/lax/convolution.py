@@ -19,7 +19,7 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
-from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
+from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike, length
 from effax.lax.contraction import canonical_precision, preferred
 from effax.lax.windows import padtype_to_pads
 
@@ -156,7 +156,7 @@ def _spatial(x: Any, spec: Sequence[int]) -> list[int]:
 
 def _pairs(padding: Any) -> tuple[tuple[int, int], ...]:
     try:
-        return tuple((operator.index(low), operator.index(high)) for low, high in padding)
+        return tuple((length(low), length(high)) for low, high in padding)
     except (ValueError, TypeError) as error:
         raise ValueError(
             "padding argument to conv_general_dilated should be a string or a sequence of "

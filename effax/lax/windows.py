@@ -9,6 +9,7 @@ from typing import Any
 from effax.effects.rows import window
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
+from effax.effects.value import is_symbolic_length, length
 from effax.lax.folds import WINDOWS, folded, monoid
 from effax.operands.arguments import broadcast, strong
 
@@ -52,9 +53,15 @@ def padtype_to_pads(
     if word == "VALID":
         return [(0, 0)] * len(in_shape)
     pads = []
-    given = (map(int, numbers) for numbers in (in_shape, window_shape, window_strides))
+    given = (map(length, numbers) for numbers in (in_shape, window_shape, window_strides))
     for n, size, stride in zip(*given, strict=True):
-        total = max(0, (-(-n // stride) - 1) * stride + size - n)
+        total = (-(-n // stride) - 1) * stride + size - n
+        if is_symbolic_length(total):
+            from effax.api.compiling.dimensions import greatest
+
+            total = greatest(total, 0)
+        else:
+            total = max(total, 0)
         less, more = total // 2, total - total // 2
         pads.append((less, more) if word == "SAME" else (more, less))
     return pads

@@ -18,6 +18,7 @@ from effax.effects.rows.convolution import ConvDimensionNumbers
 from effax.effects.rows.elementwise import add, mul, sub
 from effax.effects.rows.logical import and_, shift_right_logical
 from effax.effects.types import ShapedArray, bit_width, is_complex, is_integer, real_dtype, typeof
+from effax.effects.value import is_symbolic
 
 
 def _layout(spec: Sequence[int], first: str, second: str) -> str:
@@ -113,17 +114,47 @@ def lower_conv_general_dilated(
     lhs, rhs = widened(w, lhs, rhs)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     layout = f"{_layout(lhs_spec, 'b', 'f')}x{_layout(rhs_spec, 'o', 'i')}->"
+    precisions = precision_names(precision).split(", ")
+    names = ", ".join(f"#stablehlo<precision {p}>" for p in precisions)
+    if w.unknowns and is_symbolic([n for pair in padding for n in pair]):
+        layout = f"#stablehlo.conv<{layout}{_layout(out_spec, 'b', 'f')}>"
+        groups = batch_group_count, feature_group_count
+        steps = window_strides, lhs_dilation, rhs_dilation
+        return _with_padding(w, type, lhs, rhs, padding, layout, groups, steps, names)
     pads = ", ".join(map(_numbers, padding))
     window = (
         f"stride = {_numbers(window_strides)}, pad = [{pads}], "
         f"lhs_dilate = {_numbers(lhs_dilation)}, rhs_dilate = {_numbers(rhs_dilation)}"
     )
-    names = ", ".join(f"#stablehlo<precision {p}>" for p in precision_names(precision).split(", "))
     return w.op(
         f"stablehlo.convolution({lhs}, {rhs}) dim_numbers = {layout}{_layout(out_spec, 'b', 'f')}, "
         f"window = {{{window if window_strides else ''}}} "
         f"{{batch_group_count = {batch_group_count} : i64, "
         f"feature_group_count = {feature_group_count} : i64, precision_config = [{names}]}} : "
         f"({lhs.text}, {rhs.text}) -> {tensor(type)}",
+        type,
+    )
+
+
+def _with_padding(
+    w: Writer,
+    type: ShapedArray,
+    lhs: Name,
+    rhs: Name,
+    padding: Sequence[tuple[Any, Any]],
+    layout: str,
+    groups: tuple[int, int],
+    steps: tuple[Sequence[int], Sequence[int], Sequence[int]],
+    precisions: str,
+) -> Name:
+    """A convolution whose padding is symbolic, and an operand."""
+    pads = w.symbolic.pairs(w, padding)
+    strides, lhs_steps, rhs_steps = (f"array<i64: {_numbers(x)[1:-1]}>" for x in steps)
+    return w.op(
+        f'"stablehlo.dynamic_conv"({lhs}, {rhs}, {pads}) <{{batch_group_count = {groups[0]} : i64, '
+        f"dimension_numbers = {layout}, feature_group_count = {groups[1]} : i64, "
+        f"lhs_dilation = {lhs_steps}, precision_config = [{precisions}], "
+        f"rhs_dilation = {rhs_steps}, window_strides = {strides}}}> : "
+        f"({lhs.text}, {rhs.text}, {pads.text}) -> {tensor(type)}",
         type,
     )

@@ -48,6 +48,20 @@ def reduce_window_text(
     window_dilation: window.Lengths,
 ) -> list[Name]:
     """A `stablehlo.reduce_window` of several operands at once; `write(*accumulated, *next)`."""
+    lengths = (*window_dimensions, *window_strides, *base_dilation, *window_dilation)
+    if w.unknowns and is_symbolic((*lengths, *[n for pair in padding for n in pair])):
+        return w.symbolic.reduce_window(
+            w,
+            types,
+            operands,
+            inits,
+            write,
+            window_dimensions=window_dimensions,
+            window_strides=window_strides,
+            padding=padding,
+            base_dilation=base_dilation,
+            window_dilation=window_dilation,
+        )
     scalars = [x.type for x in inits]
     region = w.region([*scalars, *scalars], write, "stablehlo.return")
     ins = ", ".join(x.text for x in (*operands, *inits))

@@ -258,6 +258,13 @@ class Dimension:
             "in jnp.sqrt(x.shape[0])"
         )
 
+    def bit_length(self) -> int:
+        """Raise, as `float` of it: the number of bits is not known before the program runs."""
+        raise InconclusiveDimensionOperation(
+            f"the number of bits of the length {self} is known only when the program runs; export "
+            "the function at fixed sizes"
+        )
+
     def __bool__(self) -> bool:
         low, high = self.scope.facts.bounds(self)
         if low > 0 or high < 0:
