@@ -11,13 +11,15 @@ from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
 from effax.effects.promotion import lattice_result
 from effax.effects.types import typeof
-from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike
+from effax.effects.value import Array, DTypeLike, OutSharding, PrecisionLike, is_symbolic_length
 from effax.lax.contraction import canonical_precision, preferred
 from effax.numpy.pairwise import contract, diagonals, ordered, summed
 from effax.operands.arguments import cast, refuse_out
 from effax.operands.promoting import asarray, promote_dtypes
 
 _DEFAULT_PATH: Final = "auto"
+_SYMBOLIC: Final = 8
+"""The number that an order of products is chosen for where a length is symbolic."""
 
 
 class _Shaped:
@@ -49,7 +51,8 @@ def _planned(
     if len(shapes) <= 2:
         path: Sequence[Any] = [tuple(range(len(shapes)))]
     else:
-        path = contract_path(f"{ins}->{out}", *shapes, shapes=True, optimize=optimize)[0]
+        known = [tuple(_SYMBOLIC if is_symbolic_length(n) else n for n in s) for s in shapes]
+        path = contract_path(f"{ins}->{out}", *known, shapes=True, optimize=optimize)[0]
     _check(terms, shapes)
     return terms, out, tuple(tuple(sorted(step, reverse=True)) for step in path)
 

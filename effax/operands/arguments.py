@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,8 +52,12 @@ def known_number(name: str, argument: str, x: Any) -> Any:
 
 
 def known_index(name: str, argument: str, x: Any) -> int:
-    """An integer known now, as `known_number`. Raises `TypeError` for what is no integer."""
-    return operator.index(known_number(name, argument, x))
+    """An integer known now, as `known_number`, or a symbolic length.
+
+    Raises `TypeError` for what is no integer.
+    """
+    found: int = length(known_number(name, argument, x))
+    return found
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -208,6 +208,38 @@ OPERATIONS = {
         lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"),
         [struct(B, 2 * N + 1, N, 3)],
     ),
+    "three factors": (
+        lambda x: jnp.einsum("bnd,de,ef->bnf", x, W3, W3),
+        [struct(B, N, 8)],
+    ),
+    "segments": (
+        lambda x, i: effax.ops.segment_sum(x, i // 3, num_segments=x.shape[0]),
+        [struct(B, 8), ints(B)],
+    ),
+    "layers": (
+        effax.grad(lambda w, x: lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, w)[0].sum()),
+        [struct(3, 8, 8), struct(B, 8)],
+    ),
+    "a recurrence over a sequence": (
+        effax.grad(
+            lambda w, x: lax.scan(
+                lambda h, row: (jnp.tanh(row @ w + h), None), x[:, 0], x.swapaxes(0, 1)
+            )[0].sum()
+        ),
+        [struct(8, 8), struct(B, N, 8)],
+    ),
+    "derivatives of derivatives": (
+        effax.hessian(lambda w, x: (jnp.tanh(x @ w) ** 2).mean()),
+        [struct(8), struct(B, 8)],
+    ),
+    "images resized": (
+        lambda x: effax.image.resize(x, (x.shape[0], 8, 8, 3), "bilinear"),
+        [struct(B, 4, 4, 3)],
+    ),
+    "masked means": (
+        lambda x, i: (x * (jnp.arange(x.shape[1]) < i[:, None])).sum(1) / jnp.maximum(i, 1),
+        [struct(B, N), ints(B)],
+    ),
     "the greater length": (
         lambda x: jnp.ones((effax.core.max_dim(x.shape[0], 3), effax.core.min_dim(x.shape[0], 3))),
         [struct(B)],
