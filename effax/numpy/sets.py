@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from effax.eager.whole import whole
 from effax.effects.rows import comparison, elementwise, logical, selection, shape
 from effax.effects.rows.sorting import sort
-from effax.effects.types import int32, is_complex, typeof
+from effax.effects.types import bool_, int32, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel, reshape
@@ -184,7 +184,8 @@ def setxor1d(
 
     Args:
       ar1, ar2: array_like, flattened.
-      assume_unique: ignored; the result is the same.
+      assume_unique: whether neither array has an element twice; those that come twice in all are
+        then left out without asking in which array they are.
       size: the length of the result: cut there, or filled up. Under a transform it is needed.
       fill_value: the element to fill up with; by default the first of the result, or 0.
 
@@ -193,8 +194,22 @@ def setxor1d(
     [1, 3]
     """
     check_arrays("setxor1d", ar1, ar2)
-    values, mask = _odd_ones(ravel(ar1), ravel(ar2))
-    return _chosen(values, mask, size, fill_value, "setxor1d")
+    found = (_lone_ones if assume_unique else _odd_ones)(ravel(ar1), ravel(ar2))
+    return _chosen(*found, size, fill_value, "setxor1d")
+
+
+@whole()
+def _lone_ones(one: Any, other: Any) -> tuple[Any, Any]:
+    """All elements in order; true where one differs from both of its neighbours."""
+    one, other = promote_dtypes(one, other)
+    both = shape.concatenate(one, other, axis=0)
+    (values,) = sort(both, dimension=0, is_stable=True, num_keys=1)
+    n = shape_of(values)[0]
+    edge = shape.full((min(n, 1),), True, bool_)
+    left, right = (shape.slice_axis(values, 0, i, max(n - 1, 0) + i) for i in (0, min(n, 1)))
+    differs = shape.concatenate(edge, comparison.ne(left, right), edge, axis=0)
+    before, after = (shape.slice_axis(differs, 0, i, n + i) for i in (0, min(n, 1)))
+    return values, logical.and_(before, after)
 
 
 @whole()

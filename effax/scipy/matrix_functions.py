@@ -64,7 +64,7 @@ def expm(
     result = _divided(even - odd, even + odd, upper_triangular)
 
     def square(x: Array, step: Array) -> tuple[Array, None]:
-        more = step < squarings
+        more = step.astype(squarings.dtype) < squarings
 
         def squared(x: Array) -> Array:
             return jnp.where(more[..., None, None], matrices.product(x, x), x)

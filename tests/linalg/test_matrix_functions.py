@@ -197,3 +197,8 @@ def test_default_dtypes_are_jaxs():
 def test_a_convolution_with_a_scalar_is_refused():
     with pytest.raises(ValueError, match="must be at least 1-dimensional"):
         sl.convolution_matrix(jnp.array(5.0), 3)
+
+
+def test_the_exponential_of_a_matrix_mixes_no_dtypes():
+    with effax.numpy_dtype_promotion("strict"):
+        sl.expm_frechet(np.eye(3, dtype="float32"), np.ones((3, 3), "float32"))
