@@ -72,6 +72,7 @@ UNASKED: dict[str, str] = {
     **dict.fromkeys(("exported_call", "foreign_call", "acting_foreign_call"), _FOREIGN),
     "custom_linear": "is made by the library alone, of a rule for reverse mode",
     "dce_sink": "has no result",
+    "dimension_as_value": "gives a symbolic length, which programs of the laws do not have",
     "ref_set": "needs a reference: of whole programs, those of the kind `state` have one",
     "rng_bit_generator": "makes in a batch, by definition, other bits than in each lane alone",
     "rng_uniform": "gives other numbers each time",
