@@ -17,13 +17,17 @@ from typing import Any, Final
 
 from effax.backends.xla.fast.path import fast_path
 from effax.backends.xla.lowering.writer import Name, Splat
-from effax.effects.dtypes import bit_width, iinfo, is_integer
-from effax.effects.rows import comparison, elementwise, logical, selection
+from effax.effects.dtypes import bit_width, iinfo, is_float, is_integer
+from effax.effects.rows import comparison, control, elementwise, logical, selection
 from effax.effects.rows.conversion import bitcast_convert_type, convert_element_type
+from effax.effects.rows.reduction import reduce_or
 from effax.effects.types import float32, float64, int32, int64, typeof
+from effax.interpreters.stage import stage
 
 LARGE = 256
 """Elements from which the longer program is worth compiling."""
+VAST = 8192
+"""The same for remainders of floats, whose two branches take longer."""
 
 
 def _large_integers(x: Name, y: Name) -> bool:
@@ -57,6 +61,55 @@ def rem(x: Any, y: Any) -> Any:
     """Return the remainder of x, with the sign of x; x itself where y is 0."""
     whole = elementwise.mul(_quotient(x, y), y)
     return elementwise.sub(x, whole)
+
+
+EXACT: Final = 2.0**28
+"""Quotients of float32 up to which the remainder is exact in float64.
+
+One that is no integer is at least 2^-24 away from any (those below 1, from 1), while its rounding
+is off by 2^-53 of it; and a product of 24 and 28 bits has at most 53.
+"""
+LEAST: Final = 0x0C800000, 0x00800000
+"""The bits of 2^-102 and of 2^-126: remainders by less may be subnormal, which XLA takes for 0."""
+
+
+def _large_floats(x: Name, y: Name) -> bool:
+    narrow = is_float(x.dtype) and bit_width(x.dtype) <= 32
+    return narrow and x.type.size >= VAST and not (isinstance(y, Splat) and y.value == 1.0)
+
+
+@fast_path(elementwise.rem, "rem_float", on=("cpu",), when=_large_floats)
+def rem_float(x: Any, y: Any) -> Any:
+    """Return C's fmod, which is exact: plain if any quotient is too large, or anything too small."""
+    type = typeof(x)
+    x, y = (convert_element_type(v, dtype=float32) for v in (x, y))
+
+    def near(x: Any, y: Any) -> list[Any]:
+        a, b = (_wide(elementwise.abs(v)) for v in (x, y))
+        whole = elementwise.floor(elementwise.div(a, b))
+        exact = convert_element_type(elementwise.sub(a, elementwise.mul(b, whole)), dtype=float32)
+        size = selection.select_n(comparison.lt(a, b), exact, elementwise.abs(x))
+        sign = logical.and_(bitcast_convert_type(x, dtype=int32), iinfo(int32).min)
+        return [_from_bits(logical.or_(bitcast_convert_type(size, dtype=int32), sign))]
+
+    size = elementwise.abs(elementwise.div(x, y))
+    far = logical.and_(comparison.ge(size, EXACT), comparison.lt(size, math.inf))
+    small = logical.or_(*(_below(v, bits) for v, bits in zip((y, x), LEAST, strict=True)))
+    doubt = reduce_or(logical.or_(far, small), axes=tuple(range(type.ndim)))
+    ways = (near, lambda x, y: [elementwise.rem(x, y)])
+    branches = tuple(stage(way, [typeof(x), typeof(y)], "rem").program for way in ways)
+    found = control.cond(convert_element_type(doubt, dtype=int32), x, y, branches=branches)[0]
+    return convert_element_type(found, dtype=type.dtype)
+
+
+def _from_bits(bits: Any) -> Any:
+    return bitcast_convert_type(bits, dtype=float32)
+
+
+def _below(x: Any, bits: int) -> Any:
+    """Whether x is smaller than the float32 of these bits, and not 0."""
+    own = logical.and_(bitcast_convert_type(x, dtype=int32), iinfo(int32).max)
+    return logical.and_(comparison.lt(own, bits), comparison.gt(own, 0))
 
 
 LONG = 2048

@@ -15,14 +15,14 @@ place more error than the plain rule has.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from effax.backends.xla.lowering.writer import Name, Writer, rules
 from effax.effects import config
 from effax.effects.columns import load, load_family
 from effax.effects.effect import Effect
-from effax.effects.rows.control import call
-from effax.effects.types import ShapedArray
+from effax.effects.rows.control import call, remat
+from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
 
 PATHS: Final[dict[str, Effect]] = {"pieces": call}
@@ -78,3 +78,11 @@ def fast_path(
         return function
 
     return fill
+
+
+def computed(*values: Any) -> Sequence[Any]:
+    """The values, behind a barrier: XLA computes each once, and fuses none into what reads it."""
+    same = stage(lambda *xs: list(xs), [typeof(x) for x in values], "computed").program
+    return cast(
+        "Sequence[Any]", remat(*values, program=same, policy=None, prevent_cse=True, again=True)
+    )
