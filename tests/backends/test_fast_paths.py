@@ -4,8 +4,10 @@
 """
 
 import os
+import re
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -13,17 +15,25 @@ import pytest
 import effax as fx
 import effax.lax as lax
 import effax.numpy as jnp
+from effax import nn
 from effax.backends.xla.fast.path import PATHS
 from effax.effects import config
 from effax.effects.columns import load
 
 load("effax.backends.xla.lowering")
 load("effax.backends.xla.fast")
+convolution, elementwise, reduction = (
+    import_module(f"effax.backends.xla.fast.{name}")
+    for name in ("convolution", "elementwise", "reduction")
+)
 
 
 @pytest.fixture(autouse=True)
-def all_paths():
-    """Whatever the environment asks for."""
+def all_paths(monkeypatch):
+    """Whatever the environment asks for, and for arrays of 4096 elements."""
+    monkeypatch.setattr(reduction, "FEW", 4096)
+    monkeypatch.setattr(elementwise, "POWERS", 2048)
+    monkeypatch.setattr(convolution, "LARGE", 64)
     with config.fast_paths("all"):
         yield
 
@@ -62,6 +72,30 @@ def _solve(**how):
     return lambda a, b: lax.linalg.triangular_solve(a, b, **how)
 
 
+WHOLE = RNG.integers(1, 2**20, 8192).astype(np.float32)
+DIVISOR = RNG.uniform(1, 2, 8192).astype(np.float32)
+LAYOUTS = {
+    "NHWC": ("NHWC", "HWIO", "NHWC"),
+    "NCHW": ("NCHW", "OIHW", "NCHW"),
+    "NWC": ("NWC", "WIO", "NWC"),
+    "NDHWC": ("NDHWC", "DHWIO", "NDHWC"),
+}
+
+
+def _convolve(images, window, like="NHWC", **how):
+    """A convolution of operands of these shapes, and both its gradients."""
+    rank = len(images) - 2
+    how = {"window_strides": (1,) * rank, "padding": "SAME", **how}
+    how["dimension_numbers"] = LAYOUTS[like]
+
+    def function(x, y):
+        x, y = (jnp.resize(v, s) for v, s in ((x, images), (y, window)))
+        found, back = fx.vjp(lambda x, y: lax.conv_general_dilated(x, y, **how), x, y)
+        return found, *back(jnp.cos(jnp.arange(found.size, dtype=x.dtype)).reshape(found.shape))
+
+    return function, NUMBERS, NUMBERS[::-1].copy()
+
+
 MOVED = {
     "sort_packed": [
         (lambda x: jnp.argsort(x), FLOATS),
@@ -74,6 +108,15 @@ MOVED = {
     ],
     "div": [(lax.div, INTEGERS, DIVISORS), (lax.div, INTEGERS.view("u4"), DIVISORS.view("u4"))],
     "rem": [(lax.rem, INTEGERS, DIVISORS), (lax.rem, INTEGERS.view("u4"), DIVISORS.view("u4"))],
+    "rem_float": [
+        (lax.rem, np.tile(NUMBERS, 2), np.tile(RNG.permutation(NUMBERS), 2)),
+        (lax.rem, np.tile(FLOATS, 2), np.tile(RNG.permutation(FLOATS), 2)),
+        (lax.rem, np.tile(HALVES, 2), np.tile(RNG.permutation(HALVES), 2)),
+        (lambda x: lax.rem(x.astype(jnp.bfloat16), jnp.bfloat16(0.7)), np.tile(NUMBERS, 2)),
+        (lax.rem, WHOLE * DIVISOR, DIVISOR),
+        (lax.rem, np.nextafter(WHOLE * DIVISOR, np.float32(0)), DIVISOR),
+        (lax.rem, WHOLE * np.float32(1e-38), DIVISOR * np.float32(2e-38)),
+    ],
     "argmax": [
         (lambda x: jnp.argmax(x.reshape(16, 256), 1), FLOATS),
         (lambda x: jnp.argmax(x.reshape(64, 64), 0), FLOATS),
@@ -153,6 +196,21 @@ ROUNDED = {
         (lambda x: lax.cumsum(jnp.tile(x, 9).reshape(288, 128), 0), NUMBERS),
         (lambda x: lax.cumsum(x, 0), INTEGERS),
     ],
+    "convolution": [
+        _convolve((2, 9, 8, 6), (3, 3, 1, 12), feature_group_count=6, window_strides=(2, 1)),
+        _convolve((2, 6, 9, 8), (6, 1, 3, 2), "NCHW", feature_group_count=6),
+        _convolve((2, 32, 16), (4, 1, 16), "NWC", feature_group_count=16, rhs_dilation=(2,)),
+        _convolve((2, 7, 7, 12), (3, 3, 4, 6), feature_group_count=3),
+        _convolve((2, 6, 6, 24), (5, 3, 8, 6), feature_group_count=3),
+        _convolve((1, 8, 8, 60), (7, 9, 3, 40), feature_group_count=20),
+        _convolve((1, 8, 8, 34), (7, 9, 1, 34), feature_group_count=34),
+        _convolve((2, 12, 12, 1), (3, 3, 1, 8)),
+        _convolve((1, 5, 6, 7, 4), (3, 2, 3, 4, 5), "NDHWC", window_strides=(2, 1, 1)),
+        _convolve((1, 6, 5, 4, 4), (2, 3, 3, 2, 4), "NDHWC", feature_group_count=2),
+        _convolve((2, 9, 9, 4), (1, 1, 4, 8)),
+        _convolve((2, 6, 6, 4), (3, 3, 4, 8), lhs_dilation=(2, 2), padding=((1, 2), (1, 2))),
+        _convolve((2, 4, 12, 12), (8, 4, 3, 3), "NCHW"),
+    ],
     "triangular_solve": [
         (_solve(left_side=True, lower=True), TRIANGLES, NUMBERS.reshape(2, 32, 64)),
         (_solve(left_side=False, lower=False), TRIANGLES, NUMBERS.reshape(2, 64, 32)),
@@ -201,6 +259,7 @@ ROUNDED = {
     "atan2": [(jnp.arctan2, FLOATS, RNG.permutation(FLOATS)), (jnp.arctan2, FLOATS, FLOATS)],
 }
 
+SUMS = "cumsum", "cumprod", "convolution"
 CASES = [(name, i) for name in MOVED | ROUNDED for i in range(len((MOVED | ROUNDED)[name]))]
 
 
@@ -227,7 +286,7 @@ def test_a_path_gives_what_the_plain_rule_gives(name, i):
         if name in MOVED:
             np.testing.assert_array_equal(x, y)
         else:
-            tolerance = 0 if x.dtype.kind not in "fc" else 2e-5 if name.startswith("cum") else 1e-6
+            tolerance = 0 if x.dtype.kind not in "fc" else 2e-5 if name in SUMS else 1e-6
             np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
 
 
@@ -294,6 +353,98 @@ def test_a_large_extremum_keeps_its_nan(dtype, axis):
         x[7, 5] = -np.nan
         for ours, theirs in ((jnp.max, np.max), (jnp.min, np.min)):
             np.testing.assert_array_equal(ours(x, axis), theirs(x, axis))
+
+
+def test_groups_of_a_convolution_do_not_meet():
+    """An infinity in one is not multiplied by the zeros that others would have there."""
+    x, w = jnp.ones((2, 8, 8, 24)).at[0, 3, 3, 5].set(np.inf), jnp.ones((3, 3, 8, 6))
+    same = {"dimension_numbers": LAYOUTS["NHWC"], "feature_group_count": 3}
+
+    def loss(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), "SAME", **same)[..., 2:].sum()
+
+    by_x, by_w = fx.jit(fx.grad(loss, (0, 1)))(x, w)
+    assert np.isfinite(by_x).all() and np.isfinite(by_w[..., 2:]).all()
+
+
+@pytest.mark.parametrize("like", ["NHWC", "NCHW"])
+def test_a_convolution_in_a_loop_is_in_the_layout_that_xla_takes(like):
+    """XLA turns operands in the entry computation only; elsewhere it was 70 times as slow."""
+    shapes = {"NHWC": ((2, 9, 9, 4), (3, 3, 4, 8)), "NCHW": ((2, 4, 9, 9), (8, 4, 3, 3))}[like]
+    function, x, w = _convolve(*shapes, like)
+
+    def steps(x, w):
+        return lax.fori_loop(0, 2, lambda i, ws: function(x, ws)[2].ravel(), w)
+
+    w = w[: np.prod(shapes[1])]
+    text = fx.jit(steps).lower(x, w).as_text()
+    layouts = re.findall(r"dim_numbers = (.*?), window", text)
+    assert set(layouts) == {"[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]"}
+    with config.fast_paths("none"):
+        plain = fx.jit(lambda x, w: steps(x, w))(x, w)
+    np.testing.assert_allclose(fx.jit(steps)(x, w), plain, rtol=2e-5, atol=1e-4)
+
+
+def _rows_by(function):
+    """Whether XLA's maximum is taken alone; values of rows with NaN by all paths and by none."""
+    x = NUMBERS[:4096].reshape(64, 64).copy()
+    x[3, 5], x[7, 60], x[9, 9] = np.nan, -np.nan, np.inf
+    fast = fx.jit(lambda x: function(x))
+    results = [np.asarray(v) for v in fx.tree.leaves(fast(x))]
+    text = fast.lower(x).as_text()
+    with config.fast_paths("none"):
+        plain = fx.jit(lambda x: function(x))
+        exact = [np.asarray(v) for v in fx.tree.leaves(plain(x))]
+        return "stablehlo.maximum" in text and "xor" not in text, results, exact
+
+
+def _shifted(x, axis=1):
+    return jnp.exp(x - x.max(axis, keepdims=True))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: nn.softmax(x, 1),
+        lambda x: nn.softmax(x, 0),
+        lambda x: nn.log_softmax(x, 1),
+        lambda x: nn.logsumexp(x, 1),
+        lambda x: nn.softmax(x.astype(jnp.bfloat16), 1),
+        lambda x: _shifted(x) / _shifted(x).sum(1, keepdims=True),
+        lambda x: _shifted(x, (0, 1)).sum(),
+        fx.grad(lambda x: nn.softmax(x, 1)[:, 0].sum()),
+        fx.grad(lambda x: nn.logsumexp(x, 1).sum()),
+    ],
+)
+def test_a_maximum_whose_nan_survives_in_a_sum_is_xlas_own(function):
+    own, fast, plain = _rows_by(function)
+    assert own
+    for x, y in zip(fast, plain, strict=True):
+        np.testing.assert_array_equal(np.isnan(x), np.isnan(y))
+        tolerance = 2e-2 if x.dtype.itemsize < 4 else 1e-5
+        np.testing.assert_allclose(x.astype(float), y.astype(float), tolerance, tolerance)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _shifted,
+        lambda x: _shifted(x).sum(0),
+        lambda x: (_shifted(x).sum(1), x.max(1)),
+        lambda x: _shifted(x, 0) / _shifted(x, 0).sum(1, keepdims=True),
+        lambda x: jnp.exp(x - x.max(0)[:, None]).sum(1),
+        lambda x: jnp.where(x > 0, _shifted(x), 0).sum(1),
+        lambda x: _shifted(x)[:, :7].sum(1),
+        lambda x: jnp.exp(jnp.roll(x, 1) - x.max(1, keepdims=True)).sum(1),
+        lambda x: jnp.isnan(_shifted(x)).sum(1),
+        lambda x: jnp.sqrt(x.max(1)),
+    ],
+)
+def test_a_maximum_that_others_see_keeps_its_nan(function):
+    own, fast, plain = _rows_by(function)
+    assert not own
+    for x, y in zip(fast, plain, strict=True):
+        np.testing.assert_array_equal(np.isnan(x), np.isnan(y))
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,14 @@ def _windows(x):
     return (pooled**2).sum()
 
 
+def _convolve(groups, rank):
+    space = "DHW"[3 - rank :]
+    numbers = f"N{space}C", f"{space}IO", f"N{space}C"
+    return lambda x, y: lax.conv_general_dilated(
+        x, y, (1,) * rank, "SAME", dimension_numbers=numbers, feature_group_count=groups
+    )
+
+
 QUESTIONS = {
     **{
         (name, f"{dtype} {shape} {axis}"): (_arg(name)(axis), [Struct(shape, dtype)])
@@ -74,6 +82,15 @@ QUESTIONS = {
             ("div", "int32"),
             ("rem", "int32"),
         ]
+    },
+    ("rem_float", "f32"): (lax.rem, [Struct((LONG,), "float32")] * 2),
+    **{
+        ("convolution", f"{groups} {rank}"): (
+            _convolve(groups, rank),
+            [Struct((4, *(1 << 18 // rank,) * rank, 16), "float32"),
+             Struct((*(3,) * rank, 16 // groups, 16), "float32")],
+        )
+        for groups, rank in [(16, 1), (16, 2), (4, 2), (1, 3)]
     },
     **{(name, "f32"): (getattr(lax, name), [Struct((LONG,), "float32")])
        for name in ("cummax", "cummin")},

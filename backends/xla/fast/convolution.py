@@ -2,7 +2,7 @@
 
 With several groups it visits element after element, and under the derivative it makes a dense
 convolution of them, with as many times the operations as there are groups. A third spatial axis
-costs it ten times as much as the sum over it written out, holes in an operand under a large window
+costs it ten times as much as a loop over it, holes in an operand under a large window
 as much, and outside of the entry computation it takes only operands of its own layout.
 
 Each form here is a sum over one thing, written out:
@@ -79,7 +79,7 @@ class _Sizes(NamedTuple):
 
 
 def _sizes(lhs: ShapedArray, rhs: ShapedArray, how: How) -> _Sizes:
-    (b, i, *space), (o, ins, *window), _ = how["dimension_numbers"]
+    (b, _, *space), (o, ins, *window), _ = how["dimension_numbers"]
     groups = how["feature_group_count"] * how["batch_group_count"]
     lengths = tuple(rhs.shape[k] for k in window)
     steps = zip(space, lengths, how["window_strides"], strict=True)
@@ -355,9 +355,7 @@ def _from(x: Any, axes: Axes, starts: Any, counts: Sequence[int], apart: Sequenc
             strides[axis] = apart[name]
             begin[axis] = starts[name]
     found = indexing.dynamic_slice(x, *begin, sizes=tuple(lengths))
-    return shape.slice(
-        found, start=(0,) * len(axes), limit=tuple(lengths), strides=tuple(strides)
-    )
+    return shape.slice(found, start=(0,) * len(axes), limit=tuple(lengths), strides=tuple(strides))
 
 
 def _result_shape(sizes: _Sizes, how: How) -> tuple[int, ...]:
@@ -389,19 +387,6 @@ def _without_holes(x: Any, y: Any, how: How) -> Any:
     return _written(_padded(x, how), y, how | plain)
 
 
-def _by_slices(x: Any, y: Any, how: How) -> Any:
-    """Over the first spatial axis, which becomes one of the batch or of the features."""
-    sizes = _sizes(typeof(x), typeof(y), how)
-    if sizes.window[0] <= sizes.results[0]:
-        return _over_window(x, y, how, sizes)
-    return _over_results(x, y, how, sizes)
-
-
-def _first_axis_padded(x: Any, how: How) -> Any:
-    (low, high), hole = how["padding"][0], how["lhs_dilation"][0]
-    return shape.pad_axis(x, how["dimension_numbers"].lhs_spec[2], low, high, hole - 1)
-
-
 def _merged(x: Any, spec: Sequence[int], role: int) -> tuple[Any, tuple[int, ...]]:
     """The first spatial axis as a part of that of a role, behind it; and the new roles' axes."""
     order = [axis for axis in range(len(spec)) if axis != spec[2]]
@@ -430,46 +415,47 @@ def _flatter(how: How, numbers: Sequence[Sequence[int]]) -> How:
     return how | rest | {"dimension_numbers": ConvDimensionNumbers(*map(tuple, numbers))}
 
 
-def _over_window(x: Any, y: Any, how: How, sizes: _Sizes) -> Any:
+def _by_slices(x: Any, y: Any, how: How) -> Any:
+    """Over the result's places on the first spatial axis: the window's are features of each.
+
+    A loop, which writes each slice into the result, so that few of them are there at a time.
+    """
+    sizes = _sizes(typeof(x), typeof(y), how)
     left, right, out = how["dimension_numbers"]
-    x, n = _first_axis_padded(x, how), sizes.results[0]
-    stride, gap = how["window_strides"][0], how["rhs_dilation"][0]
-
-    def term(k: int) -> Any:
-        last = k * gap + (n - 1) * stride + 1
-        images, spec = _merged(shape.slice_axis(x, left[2], k * gap, last, stride), left, 0)
-        window = shape.squeeze(shape.slice_axis(y, right[2], k, k + 1), (right[2],))
-        flat = _flatter(how, (spec, _dropped(right), _dropped(out)))
-        return _written(images, window, flat)
-
-    total = reduce(elementwise.add, map(term, range(sizes.window[0])))
-    return _parted(total, out, sizes.batch, n)
-
-
-def _parted(x: Any, out: Sequence[int], batch: int, n: int) -> Any:
-    """The batch of `batch` times `n` as two axes, the second where the result has it."""
-    flat = _dropped(out)
-    lengths = list(typeof(x).shape)
-    lengths[flat[0] : flat[0] + 1] = [batch, n]
-    apart = shape.reshape(x, shape=tuple(lengths))
-    where = [axis + (axis > flat[0]) for axis in flat]
-    spec = (where[0], where[1], flat[0] + 1, *where[2:])
-    return _turned(apart, spec, out)
-
-
-def _over_results(x: Any, y: Any, how: How, sizes: _Sizes) -> Any:
-    left, right, out = how["dimension_numbers"]
-    x, n = _first_axis_padded(x, how), sizes.window[0]
+    (low, high), hole = how["padding"][0], how["lhs_dilation"][0]
+    x, n = shape.pad_axis(x, left[2], low, high, hole - 1), sizes.window[0]
     stride, gap = how["window_strides"][0], how["rhs_dilation"][0]
     window, window_spec = _merged(y, right, 1)
+    rank, zero = len(out), np.int32(0)
 
-    def result(s: int) -> Any:
-        last = s * stride + (n - 1) * gap + 1
-        images, spec = _merged(shape.slice_axis(x, left[2], s * stride, last, gap), left, 1)
+    def at(axis: int, place: Any) -> list[Any]:
+        return [place if k == axis else zero for k in range(rank)]
+
+    def step(images: Any, window: Any, total: Any, s: Any) -> list[Any]:
+        lengths = list(typeof(images).shape)
+        lengths[left[2]] = (n - 1) * gap + 1
+        start = elementwise.mul(s, stride)
+        slab = indexing.dynamic_slice(images, *at(left[2], start), sizes=tuple(lengths))
+        slab, spec = _merged(shape.slice_axis(slab, left[2], 0, lengths[left[2]], gap), left, 1)
         flat = _flatter(how, (spec, window_spec, _dropped(out)))
-        return shape.expand_dims(_written(images, window, flat), (out[2],))
+        found = shape.expand_dims(_written(slab, window, flat), (out[2],))
+        return [indexing.dynamic_update_slice(total, found, *at(out[2], s))]
 
-    return shape.concatenate(*map(result, range(sizes.results[0])), axis=out[2])
+    total = shape.full(_result_shape(sizes, how), 0, typeof(x).dtype)
+    steps = shape.iota(dtype=int32, shape=(sizes.results[0],), dimension=0)
+    types = [*map(typeof, (x, window, total)), ShapedArray((), int32)]
+    return control.scan(
+        x,
+        window,
+        total,
+        steps,
+        body=stage(step, types, "slice").program,
+        consts=2,
+        carry=1,
+        length=sizes.results[0],
+        reverse=False,
+        unroll=1,
+    )[0]
 
 
 def _by_groups(x: Any, y: Any, how: How) -> Any:

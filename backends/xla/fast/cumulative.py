@@ -28,6 +28,8 @@ LARGE = 4096
 """Elements from which the loop is worth its start."""
 LONG = 32768
 """The same for sums of floats in one dimension, of which the program is longer."""
+MOST = 1 << 21
+"""Elements up to which sums of floats along an inner axis are faster turned and in blocks."""
 ROWS = 16
 """Rows, and elements of each, from which one row at a time is faster."""
 WIDE = 64
@@ -43,6 +45,8 @@ def _long_rows(exact: bool) -> Callable[..., bool]:
             return False
         if type.ndim == 1:
             return _in_any_order(exact, type) or (n >= LONG and not reverse)
+        if axis > 0 and type.size > MOST and not _in_any_order(exact, type):
+            return False
         return type.size // n >= WIDE
 
     return when

@@ -80,7 +80,7 @@ def _large_floats(x: Name, y: Name) -> bool:
 
 @fast_path(elementwise.rem, "rem_float", on=("cpu",), when=_large_floats)
 def rem_float(x: Any, y: Any) -> Any:
-    """Return C's fmod, which is exact: plain if any quotient is too large, or anything too small."""
+    """Return C's fmod, which is exact: plain if a quotient is too large, or a number too small."""
     type = typeof(x)
     x, y = (convert_element_type(v, dtype=float32) for v in (x, y))
 
@@ -114,6 +114,10 @@ def _below(x: Any, bits: int) -> Any:
 
 LONG = 2048
 """Elements from which the longer program is worth compiling."""
+POWERS = 16384
+"""The same for powers, which XLA computes faster than cube roots."""
+MOST = 1 << 22
+"""Powers up to which an array of logarithms in float64 is worth its memory."""
 SIMPLIFIED: Final = frozenset((-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0))
 """Exponents that XLA writes as products, quotients and square roots."""
 
@@ -167,7 +171,7 @@ def _wide(x: Any) -> Any:
 
 
 def _general_power(x: Name, y: Name) -> bool:
-    if x.dtype != float32 or y.dtype != float32 or x.type.size < LONG:
+    if x.dtype != float32 or y.dtype != float32 or not POWERS <= x.type.size <= MOST:
         return False
     return not (isinstance(y, Splat) and y.value in SIMPLIFIED)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from effax.backends.xla.fast.path import fast_path, taken
+from effax.backends.xla.fast.surviving import nan_survives, uses_of
 from effax.backends.xla.lowering.reduction import add, compare, reduce_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
 from effax.effects.dtypes import bit_width, iinfo, is_float, is_integer
@@ -156,7 +157,7 @@ _place(reduction.argmax, reduction.reduce_max, comparison.gt)
 _place(reduction.argmin, reduction.reduce_min, comparison.lt)
 
 
-FEW = 4096
+FEW = 16384
 """Elements from which lanes are worth compiling."""
 LEAST = 64
 """Elements of a row from which lanes are."""
@@ -194,7 +195,7 @@ def _lanes(count: int, length: int) -> int:
     """Return the number of lanes into which rows are folded: a divisor of their length if one is
     good.
     """
-    wanted = (16, 8) if count >= MANY else range(4096, 127, -1)
+    wanted = (16, 8, *range(64, 16, -1)) if count >= MANY else range(4096, 127, -1)
     return next(
         (n for n in wanted if length % n == 0 and length >= 8 * n), min(wanted[0], length // 4)
     )
@@ -240,6 +241,9 @@ def _asked_by_a_sum(effect: Effect, operation: str) -> None:
     ) -> Name:
         if w.plainly:
             return exact(w, types, x, axes=axes)
+        own = w.platform == "cpu" and is_float(x.dtype) and taken(effect.name)
+        if own and bit_width(x.dtype) >= 16 and _free_of_nan(w):
+            return _xlas_own(w, types[0], x, axes, operation)
         operand = w.equation.inputs[0]
         there = any(operand is given for given in w.program.inputs)
         vast = x.dtype == float32 and x.type.size >= VAST and len(axes) == x.type.ndim
@@ -248,11 +252,8 @@ def _asked_by_a_sum(effect: Effect, operation: str) -> None:
         type = types[0]
         yes = ShapedArray((), bool_)
         zero = w.constant(0, type)
-        worst = w.constant(lowest(float32) if operation == "maximum" else highest(float32), type)
         total = reduce_text(w, types, [x], [zero], axes, lambda a, b: [add(w, a, b)])[0]
-        found = reduce_text(
-            w, types, [x], [worst], axes, lambda a, b: [w.simple(operation, [a, b], a.type)]
-        )[0]
+        found = _xlas_own(w, type, x, axes, operation)
         sure = w.simple("and", [compare(w, "EQ", total, total), compare(w, "NE", found, zero)], yes)
         index = w.op(f"stablehlo.convert {sure} : ({sure.text}) -> tensor<i32>", INDEX)
         again = w.region((), lambda: [exact(w, types, x, axes=axes)], "stablehlo.return")
@@ -260,6 +261,22 @@ def _asked_by_a_sum(effect: Effect, operation: str) -> None:
         return w.op(
             f'"stablehlo.case"({index}) ({again}, {kept}) : (tensor<i32>) -> {tensor(type)}', type
         )
+
+
+def _free_of_nan(w: Writer) -> bool:
+    """Whether nobody sees if the extremum that is being written loses a NaN."""
+    if w.uses is None or w.uses[0] is not w.program:
+        w.uses = w.program, uses_of(w.program)
+    return nan_survives(w.program, w.uses[1], w.equation)
+
+
+def _xlas_own(w: Writer, type: ShapedArray, x: Name, axes: tuple[int, ...], operation: str) -> Name:
+    """The extremum by XLA's kernel, which loses NaNs."""
+    worst = lowest(x.dtype) if operation == "maximum" else highest(x.dtype)
+    first = w.constant(worst, ShapedArray((), x.dtype))
+    return reduce_text(
+        w, [type], [x], [first], axes, lambda a, b: [w.simple(operation, [a, b], a.type)]
+    )[0]
 
 
 INDEX = ShapedArray((), int32)

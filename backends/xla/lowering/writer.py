@@ -158,6 +158,8 @@ class Writer:
         self.knows_nan = knows_nan
         self.found_nan = False
         self.careless = False
+        self.uses: tuple[Program, Any] | None = None
+        """Where variables are read, of the program that was asked about last."""
         self.unknowns: dict[str, Name] = {}
         """The scalar (i64) of each unknown of symbolic lengths, an operand of each function."""
         self.unknowns_scope: Any = None
