@@ -31,7 +31,8 @@ def main(arguments: list[str]) -> None:
         from os.path import abspath, dirname
 
         sys.argv = arguments
-        sys.path[0] = dirname(abspath(kind))
+        if not sys.flags.safe_path:  # under -P the first entry is not the current directory
+            sys.path[0] = dirname(abspath(kind))
         runpy.run_path(kind, run_name="__main__")
 
 

@@ -84,10 +84,11 @@ def associative_scan(
     def combine(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
         result = fn(tree_unflatten(tree, before), tree_unflatten(tree, after))
         flat, found = tree_flatten(result)
-        if found != tree:
+        # Only the leaves are compared, as in JAX: a namedtuple may come back as a tuple.
+        if len(flat) != len(before):
             raise ValueError(
-                f"associative_scan: fn must return a tree like that of its arguments, {tree}, but "
-                f"returned {found}"
+                f"associative_scan: fn must return as many arrays as one of its arguments has, "
+                f"{tree}, but returned {found}"
             )
         return flat
 

@@ -253,7 +253,11 @@ def _initial(init: Any, dtype: Any) -> Any:
 
 
 def folded(name: str, operands: Any, init_values: Any, computation: Any) -> tuple[Any, ...]:
-    """Flat operands and initial values, the computation as a program on scalars, and the tree."""
+    """Flat operands and initial values, the computation as a program on scalars, its tree.
+
+    The computation may return another tree of as many leaves, as in JAX; in a `reduce_window` the
+    tree must be that of the operands.
+    """
     xs, tree = tree_flatten(operands)
     inits, init_tree = tree_flatten(init_values)
     if tree != init_tree:
@@ -262,6 +266,7 @@ def folded(name: str, operands: Any, init_values: Any, computation: Any) -> tupl
         )
     inits = [_initial(i, typeof(x).dtype) for i, x in zip(inits, xs, strict=True)]
     scalars = [typeof(i).strong() for i in inits]
+    returned: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
         half = len(values) // 2
@@ -269,7 +274,8 @@ def folded(name: str, operands: Any, init_values: Any, computation: Any) -> tupl
             tree_unflatten(tree, values[:half]), tree_unflatten(tree, values[half:])
         )
         leaves, found = tree_flatten(result)
-        if found != tree:
+        returned.append(found)
+        if found != tree and (name != "reduce" or len(leaves) != half):
             raise ValueError(
                 f"{name} output must have the same tree structure as the operands, {tree}, but "
                 f"the computation returns {found}"
@@ -282,7 +288,7 @@ def folded(name: str, operands: Any, init_values: Any, computation: Any) -> tupl
             "the computation of a reduction closes over a traced value; pass that value as an "
             "operand"
         )
-    return xs, inits, staged.program, tree
+    return xs, inits, staged.program, returned[-1]
 
 
 @placed

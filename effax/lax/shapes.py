@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -524,16 +524,18 @@ def dtype(x: Any) -> np.dtype[Any]:
 
 
 def shape_as_value(shape: Shape) -> Array:
-    """Return a shape as an array of integers.
+    """Return a shape as an array of integers, for a known shape a NumPy array.
 
     Args:
       shape: a sequence of integers.
 
     >>> import effax.lax as lax
     >>> lax.shape_as_value((2, 3))
-    Array([2, 3], dtype=int32)
+    array([2, 3], dtype=int32)
     """
     lengths = canonical_shape(shape)
+    if lengths and all(isinstance(n, int) for n in lengths):
+        return cast(Array, np.array(lengths, np.int32 if max(lengths) < 2**31 else np.int64))
     return _lengths(lengths)
 
 

@@ -27,7 +27,7 @@ from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape, is_s
 from effax.keys.decorators import moves_keys
 from effax.numpy.creation import constant
 from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.manipulation import moveaxis, ravel, reshape_values
 from effax.operands.arguments import (
     broadcast,
     canonical_axes,
@@ -154,7 +154,7 @@ def _roll_static(a: Any, shift: Any, axis: Any) -> Any:
     if axis is None:
         if isinstance(shift, tuple):
             shift = sum(shift)
-        return reshape(_rolled(ravel(a), [(0, shift)]), lengths)
+        return reshape_values(_rolled(ravel(a), [(0, shift)]), lengths)
     return _rolled(a, _shifts(shift, axis, len(lengths)))
 
 
@@ -187,7 +187,7 @@ def _roll_dynamic(a: Any, shift: Any, axis: Any) -> Any:
         flat = ravel(a)
         for i in range(prod(shape_of(shift))):
             flat = _rolled_by(flat, _single(shift, i), 0)
-        return reshape(flat, lengths)
+        return reshape_values(flat, lengths)
     axes = [canonical_axis(i, len(lengths)) for i in (axis if isinstance(axis, tuple) else (axis,))]
     shifts = ravel(shift)
     if shape_of(shifts)[0] == 1:
@@ -554,7 +554,7 @@ def _insert(arr: Any, places: Any, values: Any, axis: int | None, scalar: bool) 
     n = lengths[axis]
     places = cast(ravel(places), int32)
     places = selection.select_n(comparison.lt(places, 0), places, elementwise.add(places, n))
-    rows = values if len(shape_of(values)) else reshape(values, (1,))
+    rows = values if len(shape_of(values)) else reshape_values(values, (1,))
     if scalar:
         # A single position: all values are inserted there, along the first axis of the result.
         rows = effects.reshape(

@@ -23,7 +23,7 @@ from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
 from effax.keys.decorators import moves_keys
 from effax.numpy.even_spacing import arange, linspace
 from effax.numpy.joining import concatenate, stack
-from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.manipulation import moveaxis, ravel, reshape_values
 from effax.operands.arguments import (
     asked_dtype,
     broadcast,
@@ -355,7 +355,7 @@ def meshgrid(
         raise ValueError("jnp.meshgrid only supports copy=True")
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
-    vectors = [x if shape_of(x) else reshape(x, (1,)) for x in xi]
+    vectors = [x if shape_of(x) else reshape_values(x, (1,)) for x in xi]
     if any(len(shape_of(v)) != 1 for v in vectors):
         raise ValueError(
             f"Arguments to jnp.meshgrid must be 1D, got shapes {[shape_of(x) for x in xi]}"
@@ -405,7 +405,7 @@ def indices(
     ndim = len(lengths)
     if sparse:
         return tuple(
-            reshape(arange(n, dtype=kind), tuple(n if i == axis else 1 for i in range(ndim)))
+            reshape_values(arange(n, dtype=kind), tuple(n if i == axis else 1 for i in range(ndim)))
             for axis, n in enumerate(lengths)
         )
     return _indices(lengths, kind)

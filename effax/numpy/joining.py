@@ -15,7 +15,7 @@ from effax.effects.rows import shape as effects
 from effax.effects.types import typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.keys.decorators import moves_keys
-from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
+from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape_values
 from effax.operands.arguments import (
     asked_dtype,
     canonical_axis,
@@ -183,7 +183,7 @@ def column_stack(tup: ArrayLike | Sequence[ArrayLike]) -> Array:
     columns = []
     for x in _sequence("column_stack", tup):
         lengths = shape_of(x)
-        columns.append(x if len(lengths) > 1 else reshape(x, (prod(lengths), 1)))
+        columns.append(x if len(lengths) > 1 else reshape_values(x, (prod(lengths), 1)))
     return concatenate(columns, 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, cast, overload
 
 import numpy as np
 
@@ -55,27 +55,15 @@ def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
 
 @moves_keys()
 @placed
-@whole("shape", "order", "copy")
-def reshape(
+@whole("shape", "order")
+def reshape_values(
     a: ArrayLike,
     shape: SupportsIndex | Shape,
     order: str = "C",
     *,
-    copy: bool | None = None,
     out_sharding: OutSharding = None,
 ) -> Array:
-    """Return the elements in another shape.
-
-    Args:
-      a: array_like.
-      shape: the shape of the result; one length may be -1, and follows from the others.
-      order: "C" (the last axis changes fastest) or "F" (the first axis changes fastest).
-      copy: ignored: arrays are immutable, so that a copy makes no difference.
-      out_sharding: the sharding of the result, on a mesh with explicit axes.
-
-    >>> reshape(np.arange(6), (2, -1)).shape
-    (2, 3)
-    """
+    """Return `reshape(a, shape, order)` as an `Array`, also of a NumPy array."""
     check_arrays("reshape", a)
     given = shape_of(a)
     wanted = _wanted_shape(shape, given)
@@ -88,6 +76,35 @@ def reshape(
     if order == "A":
         raise NotImplementedError("np.reshape order=A is not implemented.")
     raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+
+
+def reshape(
+    a: ArrayLike,
+    shape: SupportsIndex | Shape,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: OutSharding = None,
+) -> Array:
+    """Return the elements in another shape.
+
+    A NumPy array gives a NumPy array, as in JAX, so its values can be read while a function is
+    traced.
+
+    Args:
+      a: array_like.
+      shape: the shape of the result; one length may be -1, and follows from the others.
+      order: "C" (the last axis changes fastest) or "F" (the first axis changes fastest).
+      copy: ignored: arrays are immutable, so that a copy makes no difference.
+      out_sharding: the sharding of the result, on a mesh with explicit axes.
+
+    >>> reshape(np.arange(6), (2, -1)).shape
+    (2, 3)
+    """
+    if isinstance(a, np.ndarray | np.generic) and out_sharding is None:
+        kept: Any = a
+        return cast(Array, kept.reshape(shape, order=order))
+    return reshape_values(a, shape, order, out_sharding=out_sharding)
 
 
 @moves_keys()
@@ -107,7 +124,7 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: OutSharding = None) -
     check_arrays("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
-    return reshape(a, -1, order)
+    return reshape_values(a, -1, order)
 
 
 @moves_keys()

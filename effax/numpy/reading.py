@@ -19,7 +19,7 @@ from effax.effects.handler import bottom, current
 from effax.effects.interning import keep
 from effax.effects.value import OutSharding
 from effax.numpy.indexing import getitem, to_be_gathered
-from effax.numpy.manipulation import reshape
+from effax.numpy.manipulation import reshape_values
 
 _LIMIT: Final = 4096
 _known: Final[dict[Any, Any]] = remembered()
@@ -66,13 +66,13 @@ def array_reshape(
             known = type(lengths) is int or (
                 type(lengths) is tuple and _INTEGERS.issuperset(map(type, lengths))
             )
-            key = trace_key(), self.spec, reshape, lengths if known else None
+            key = trace_key(), self.spec, reshape_values, lengths if known else None
             found = _known.get(key)
             if found is None and known:
-                found = keep(_known, key, compiled(reshape, self, lengths)[0], _LIMIT)
+                found = keep(_known, key, compiled(reshape_values, self, lengths)[0], _LIMIT)
             if found is not None:
                 return found([self.buffer])
-        result = reshape(self, lengths, order)
+        result = reshape_values(self, lengths, order)
         settle()
         return result
     except Exception as error:

@@ -11,7 +11,7 @@ from effax.effects.rows.sorting import sort
 from effax.effects.types import bool_, int32, is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.joining import concatenate
-from effax.numpy.manipulation import ravel, reshape
+from effax.numpy.manipulation import ravel, reshape_values
 from effax.numpy.reductions import sum
 from effax.numpy.searching import known_count, places
 from effax.numpy.sorting import searchsorted
@@ -159,7 +159,7 @@ def setdiff1d(
     if assume_unique:
         mask = isin(values, ar2, invert=True)
     else:
-        ordered, new, _, _ = in_order(reshape(values, (-1, 1)), True)
+        ordered, new, _, _ = in_order(reshape_values(values, (-1, 1)), True)
         values = ravel(ordered)
         mask = _both(new, isin(values, ar2, invert=True))
     result = _chosen(values, mask, size, fill_value, "setdiff1d")
@@ -284,7 +284,7 @@ def intersect1d(
     check_arrays("intersect1d", ar1, ar2)
     one, other = promote_dtypes(ravel(ar1), ravel(ar2))
     both_weak = typeof(one).weak_type and typeof(other).weak_type
-    ordered, new, _, order = in_order(reshape(one, (-1, 1)), True)
+    ordered, new, _, order = in_order(reshape_values(one, (-1, 1)), True)
     values = ravel(ordered)
     mask = _both(new, isin(values, other))
     number = sum(mask)

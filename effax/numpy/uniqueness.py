@@ -20,7 +20,7 @@ from effax.effects.rows import (
 from effax.effects.rows.sorting import sort
 from effax.effects.types import default_int, is_complex, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.manipulation import moveaxis, ravel, reshape
+from effax.numpy.manipulation import moveaxis, ravel, reshape_values
 from effax.numpy.reductions import sum
 from effax.numpy.searching import known_count, places
 from effax.operands.arguments import (
@@ -267,26 +267,26 @@ def unique(
     check_arrays("unique", ar)
     lengths = shape_of(ar)
     if axis is None:
-        rows: Any = reshape(ar, (prod(lengths), 1))
+        rows: Any = reshape_values(ar, (prod(lengths), 1))
         tail: tuple[int, ...] = ()
     else:
         axis = canonical_axis(axis, len(lengths))
         turned = moveaxis(ar, axis, 0)
         tail = shape_of(turned)[1:]
-        rows = reshape(turned, (lengths[axis], prod(tail)))
+        rows = reshape_values(turned, (lengths[axis], prod(tail)))
     ordered, new, number, order = in_order(rows, equal_nan)
     count = known_count("unique", number, size)
     values, indices, which, how_often = _collected(
         ordered, new, number, order, fill_value, count, return_inverse, return_counts
     )
-    values = reshape(values, (count, *tail))
+    values = reshape_values(values, (count, *tail))
     if axis is not None:
         values = moveaxis(values, 0, axis)
     results = [values]
     if return_index:
         results.append(indices)
     if return_inverse:
-        results.append(reshape(which, lengths) if axis is None else which)
+        results.append(reshape_values(which, lengths) if axis is None else which)
     if return_counts:
         results.append(how_often)
     return results[0] if len(results) == 1 else tuple(results)

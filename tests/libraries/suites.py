@@ -17,15 +17,16 @@ class Suite:
 
 
 DEEPMIND = "https://github.com/google-deepmind/"
+F0URIEST = "https://github.com/f0uriest/"
 KIDGER = "https://github.com/patrick-kidger/"
 
 SUITES = (
     Suite("blackjax", "https://github.com/blackjax-devs/blackjax", "1.7.1", ("tests",), 40),
-    Suite("brax", "https://github.com/google/brax", "v0.14.2", ("brax",), 8),
+    Suite("brax", "https://github.com/google/brax", "v0.14.2", ("brax",), 6),
     Suite("chex", DEEPMIND + "chex", "v0.1.92", ("chex",)),
     Suite("diffrax", KIDGER + "diffrax", "v0.7.2", ("test",), 60),
-    Suite("dynamax", "https://github.com/probml/dynamax", "cfb005fa", ("dynamax",), 4),
-    Suite("e3nn-jax", "https://github.com/e3nn/e3nn-jax", "0.21.0", ("tests",), 4),
+    Suite("dynamax", "https://github.com/probml/dynamax", "cfb005fa", ("dynamax",), 2),
+    Suite("e3nn-jax", "https://github.com/e3nn/e3nn-jax", "0.21.0", ("tests",), 20),
     Suite(
         "einops",
         "https://github.com/arogozhnikov/einops",
@@ -34,17 +35,19 @@ SUITES = (
         environment=(("EINOPS_TEST_BACKENDS", "numpy,jax"),),
     ),
     Suite("equinox", KIDGER + "equinox", "v0.13.8", ("tests",)),
-    Suite("evosax", "https://github.com/RobertTLange/evosax", "d4b41277", ("tests",), 8),
+    Suite("evosax", "https://github.com/RobertTLange/evosax", "d4b41277", ("tests",), 4),
     Suite("flax", "https://github.com/google/flax", "18f8f311", ("tests",), 20),
     Suite("flowjax", "https://github.com/danielward27/flowjax", "v19.1.2", ("tests",), 4),
-    Suite("gpjax", "https://github.com/JaxGaussianProcesses/GPJax", "v0.13.2", ("tests",), 60),
+    Suite("gpjax", "https://github.com/JaxGaussianProcesses/GPJax", "v0.13.2", ("tests",), 12),
     Suite("gymnax", "https://github.com/RobertTLange/gymnax", "v1.0.0", ("tests",)),
     Suite("haiku", DEEPMIND + "dm-haiku", "f4d858a", ("haiku",), 40),
-    Suite("jax-md", "https://github.com/jax-md/jax-md", "jax-md-v0.2.29", ("tests",), 20),
+    Suite("jax-md", "https://github.com/jax-md/jax-md", "jax-md-v0.2.29", ("tests",), 3),
+    Suite("interpax", F0URIEST + "interpax", "v0.3.14", ("tests",)),
+    Suite("jaxns", "https://github.com/Joshuaalbert/jaxns", "2f356d6", ("src",), 2),
     Suite("jaxopt", "https://github.com/google/jaxopt", "jaxopt-v0.8.5", ("tests",), 60),
     Suite("jaxtyping", KIDGER + "jaxtyping", "v0.3.11", ("test",)),
     Suite("jraph", DEEPMIND + "jraph", "51f5990", ("jraph",)),
-    Suite("jumanji", "https://github.com/instadeepai/jumanji", "v1.1.1", ("jumanji",), 16),
+    Suite("jumanji", "https://github.com/instadeepai/jumanji", "v1.1.1", ("jumanji",), 10),
     Suite(
         "keras",
         "https://github.com/keras-team/keras",
@@ -55,15 +58,18 @@ SUITES = (
     ),
     Suite("lineax", KIDGER + "lineax", "v0.1.1", ("tests",), 60),
     Suite("mctx", DEEPMIND + "mctx", "b53073f", ("mctx",)),
-    Suite("mjx", DEEPMIND + "mujoco", "3.12.0", ("mjx",), 8),
+    Suite("mjx", DEEPMIND + "mujoco", "3.12.0", ("mjx",), 12),
     Suite("netket", "https://github.com/netket/netket", "3b9e1c286", ("test",), 600),
-    Suite("numpyro", "https://github.com/pyro-ppl/numpyro", "0b935d48", ("test",), 150),
+    Suite("numpyro", "https://github.com/pyro-ppl/numpyro", "0b935d48", ("test",), 60),
     Suite("optax", DEEPMIND + "optax", "v0.2.8", ("optax",), 40),
     Suite("optimistix", KIDGER + "optimistix", "v0.1.0", ("tests",), 40),
     Suite("orbax", "https://github.com/google/orbax", "3ff7b24a", ("checkpoint/orbax",), 20),
-    Suite("ott", "https://github.com/ott-jax/ott", "0.6.0", ("tests",), 80),
+    Suite("orthax", F0URIEST + "orthax", "v0.2.9", ("tests",), 4),
+    Suite("ott", "https://github.com/ott-jax/ott", "0.6.0", ("tests",), 16),
     Suite("penzai", DEEPMIND + "penzai", "v0.2.5", ("tests",), 4),
-    Suite("quax", "https://github.com/nstarman/quax", "v0.4.6", ("tests",)),
+    Suite("quadax", F0URIEST + "quadax", "v0.2.13", ("tests",)),
+    Suite("quax", "https://github.com/nstarman/quax", "v0.4.6", ("tests",), 6),
+    Suite("signax", "https://github.com/anh-tong/signax", "0d991e6", ("tests",)),
     Suite("tinygp", "https://github.com/dfm/tinygp", "v0.3.1", ("tests",)),
 )
 

@@ -59,6 +59,15 @@ print(jax.jit(lambda x: x + trace_state_clean())(1.0))
     assert through(program) == "1.0\n"
 
 
+def test_a_script_under_a_safe_path_keeps_the_first_folder_of_the_path(tmp_path):
+    script = tmp_path / "folder/script.py"
+    script.parent.mkdir()
+    script.write_text("import sys; print(sys.path[0])")
+    first = str(tmp_path)
+    assert run("-m", "effax.as_jax", str(script), path=first).stdout == f"{script.parent}\n"
+    assert run("-P", "-m", "effax.as_jax", str(script), path=first).stdout == f"{first}\n"
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

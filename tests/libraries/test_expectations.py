@@ -4,6 +4,7 @@ import enum
 import functools
 import warnings
 import weakref
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -372,3 +373,54 @@ def test_calls_with_rules_are_made_of_subfunctions():
         assert rule.call_wrapped(*map(jnp.float32, given)) == expected
         again = effax.grad(lambda x, e=equation, p=params: e.primitive.bind(x, **p)[0])
         assert again(3.0) == effax.grad(function)(3.0) != 2.0
+
+
+class Pair(NamedTuple):
+    """Two arrays, as libraries return them."""
+
+    a: ArrayLike
+    b: ArrayLike
+
+
+def swapped_sums(x, y):
+    """A function on pairs that returns a plain tuple."""
+    return x[0] + y[0], x[1] + y[1]
+
+
+def test_associative_scan_takes_a_function_that_returns_another_tree():
+    found = effax.lax.associative_scan(swapped_sums, Pair(jnp.ones(3), jnp.arange(3.0)))
+    assert isinstance(found, Pair)
+    assert found.a.tolist() == [1, 2, 3] and found.b.tolist() == [0, 1, 3]
+    with pytest.raises(ValueError, match="as many arrays"):
+        effax.lax.associative_scan(lambda x, y: x[0] + y[0], Pair(jnp.ones(3), jnp.ones(3)))
+
+
+def test_reduce_returns_the_tree_of_its_computation():
+    xs, zeros = Pair(jnp.ones(3), jnp.arange(3.0)), Pair(jnp.float32(0), jnp.float32(0))
+    found = effax.lax.reduce(xs, zeros, swapped_sums, (0,))
+    assert type(found) is tuple and found == (3, 3)
+    with pytest.raises(ValueError, match="tree structure"):
+        effax.lax.reduce(xs, zeros, lambda x, y: x[0] + y[0], (0,))
+
+
+def test_reshape_of_a_numpy_array_can_be_read_while_tracing():
+    def positive(x):
+        # NumPyro's constraints reshape a NumPy array, and then ask for its values.
+        assert np.all(jnp.reshape(np.ones(4), (2, 2)).all(-1))
+        return x
+
+    assert effax.jit(positive)(1.0) == 1.0
+    assert type(jnp.reshape(np.ones(4), (2, 2), order="F")) is np.ndarray
+    assert isinstance(jnp.reshape(2.0, (1, 1)), effax.Array)
+    assert isinstance(jnp.ravel(np.ones((2, 2))), effax.Array)
+    assert isinstance(jnp.column_stack([np.ones(2), np.ones(2)]), effax.Array)
+
+
+def test_a_known_shape_as_a_value_is_a_numpy_array():
+    assert effax.jit(lambda x: x * int(effax.lax.shape_as_value((2, 3))[0]))(1.0) == 2.0
+
+
+@pytest.mark.parametrize("x", [3, np.int32(3), np.arange(3), np.float64(3.0)])
+def test_stop_gradient_makes_arrays(x):
+    stopped = effax.lax.stop_gradient(x)
+    assert isinstance(stopped, effax.Array) and np.array_equal(stopped, x)

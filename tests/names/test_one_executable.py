@@ -28,7 +28,7 @@ NONE = {
         numpy.promote_types numpy.result_type numpy.shape numpy.size lax.broadcast_shapes
         lax.conv_dimension_numbers lax.conv_general_permutations lax.conv_general_shape_tuple
         lax.conv_shape_tuple lax.conv_transpose_shape_tuple lax.dtype lax.padtype_to_pads
-        lax.reduce_window_shape_tuple random.key_dtype random.key_impl""",
+        lax.reduce_window_shape_tuple lax.shape_as_value random.key_dtype random.key_impl""",
     "the array itself, or what it is made of": """
         lax.broadcast_like lax.stage numpy.asarray numpy.from_dlpack random.key_data
         random.wrap_key_data""",

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from effax.api.calling.arguments import name_of, normalise, wearing
 from effax.api.calling.float0 import directions_like
 from effax.api.custom.calls import (
@@ -210,4 +212,9 @@ def stop_gradient(x: Any) -> Any:
     from effax.effects.rows.elementwise import stop_gradient as effect
     from effax.effects.tree import tree_map
 
-    return tree_map(lambda v: effect(v) if moves(typeof(v)) else v, x)
+    def stopped(v: Any) -> Any:
+        known = isinstance(v, (np.ndarray, np.generic, int)) and not isinstance(v, bool)
+        type = typeof(v)
+        return effect(v) if moves(type) or (known and type.dtype != float0) else v
+
+    return tree_map(stopped, x)
