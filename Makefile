@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard docs examples papers benchmarks)
 
-.PHONY: help accelerators accelerators-compilers test test-all check lint types pyright layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
+.PHONY: help accelerators accelerators-compilers test test-all check lint types pyright tensorflow layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
 	libraries libraries-own array-api site dist release format sizes names clean
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make test-all  the same with the slow ones"
 	@echo "make pyright   examples, papers and programs of users under the second type checker"
 	@echo "make mutants   small mistakes in each rule, and which law finds them"
+	@echo "make tensorflow  jax2tf, where TensorFlow is installed"
 	@echo "make accelerators  compile all cells for a TPU and a GPU that are not there"
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
@@ -78,6 +79,14 @@ $(VENV)-accelerators/.accelerators: requirements/accelerators.txt requirements/t
 	@$(VENV)-accelerators/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
+# TensorFlow beside effax: its functions in effax, and effax's in it.
+$(VENV)-tensorflow/.tensorflow: requirements/tensorflow.txt requirements/test.txt requirements/runtime.txt
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(VENV)-tensorflow/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-tensorflow
+	@$(VENV)-tensorflow/bin/python $(INSTALL) --require-hashes -r requirements/tensorflow.txt
+	@$(VENV)-tensorflow/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
 $(VENV)-site/.site: requirements/site.txt requirements/runtime.txt
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
 	@$(VENV)-site/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-site
@@ -98,7 +107,7 @@ $(VENV)-pyright/.pyright: requirements/pyright.txt
 
 test: check unit
 
-test-all: check pyright $(VENV)/.test
+test-all: check pyright tensorflow $(VENV)/.test
 	$(PYTEST)
 
 check: lint types layers
@@ -120,6 +129,10 @@ accelerators-compilers: $(VENV)-accelerators/.accelerators
 accelerators: accelerators-compilers
 	EFFAX_PLATFORMS=cpu $(VENV)-accelerators/bin/python -m pytest -q tests/accelerators
 	EFFAX_PLATFORMS=cpu $(VENV)-accelerators/bin/python -m tests.accelerators --every $(EVERY)
+
+# jax2tf: half a gigabyte of wheels, and half a minute.
+tensorflow: $(VENV)-tensorflow/.tensorflow
+	EFFAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3 $(VENV)-tensorflow/bin/python -m pytest -q tests/tf
 
 layers: $(VENV)/.test
 	$(VENV)/bin/lint-imports
@@ -232,4 +245,4 @@ sizes:
 	@find effax effects interpreters backends -name '*.py' -exec wc -l {} + | sort -rn | head -30
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance $(VENV)-pyright $(VENV)-site build dist docs/reference *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance $(VENV)-pyright $(VENV)-site $(VENV)-tensorflow build dist docs/reference *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -49,6 +49,40 @@ def to_artifact(text: str, sharded: bool = False) -> bytes:
     return found
 
 
+def of_hlo(hlo: bytes) -> str | None:
+    """The text of a serialized module of HLO in StableHLO; None where it has no such form."""
+    from effax.effects.runtime import ir
+
+    try:
+        return str(ir.Module.parse(_jax.mlir.hlo_to_stablehlo(hlo), mlir_context()))
+    except (ir.MLIRError, XlaRuntimeError):
+        return None
+
+
+def signature(text: str) -> tuple[list[str], list[str]]:
+    """The types of the operands and results of a module's function `main`, as texts."""
+    from effax.effects.runtime import ir
+
+    module = ir.Module.parse(text, mlir_context())
+    with module.context:
+        found = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body}
+        kind = ir.FunctionType(ir.TypeAttr(found["main"].attributes["function_type"]).value)
+        return [str(t) for t in kind.inputs], [str(t) for t in kind.results]
+
+
+def for_older_readers(artifact: bytes) -> bytes:
+    """The module for readers that are up to twelve weeks older, if it has such a form."""
+    from effax.effects.runtime import stablehlo
+
+    requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_12
+    version = stablehlo.get_version_from_compatibility_requirement(requirement)
+    try:
+        found: bytes = _jax.mlir.serialize_portable_artifact(_read(artifact), version, False)
+    except (ValueError, XlaRuntimeError):
+        return artifact
+    return found
+
+
 def _read(artifact: bytes) -> Any:
     try:
         return _jax.mlir.deserialize_portable_artifact(artifact, mlir_context())

@@ -73,7 +73,7 @@ def _main(
     w.constants = {}
     own = [named(f"%a{i}", t) for i, t in enumerate(types)]
     if unknowns is not None:
-        symbolic.solve(w, unknowns.solutions, own)
+        symbolic.solve(w, unknowns, own)
     operands = [array_constant(w, np.asarray(x)) for x in captured]
     operands += own
     head = [f"{x}: {x.text}{cut}" for x, cut in zip(own, ins, strict=True)]

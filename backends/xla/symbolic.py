@@ -8,12 +8,14 @@ called, StableHLO's refinement replaces them by numbers, before XLA compiles the
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.lowering.foreign import quoted
 from effax.backends.xla.lowering.writer import Name, Writer, named, tensor
 from effax.effects.errors import SymbolicShapeError
 from effax.effects.types import ShapedArray
@@ -32,6 +34,8 @@ def declare(w: Writer, unknowns: Any) -> None:
     w.unknowns_scope = unknowns.scope
     w.symbolic = sys.modules[__name__]
     w.plainly = True  # fast paths are chosen by sizes
+    # TensorFlow refines the modules that say so, and refuses others with unknown lengths.
+    w.module_attributes.append("jax.uses_shape_polymorphism = true")
 
 
 def length(w: Writer, n: Any) -> Name:
@@ -228,18 +232,60 @@ def number(w: Writer, n: Any, type: ShapedArray) -> Name:
     return found if type.dtype == LENGTH.dtype else w.simple("convert", [found], type)
 
 
-def solve(w: Writer, solutions: Sequence[Any], operands: Sequence[Name]) -> None:
-    """Write the unknowns, each computed from the length of an operand's axis.
+def solve(w: Writer, unknowns: Any, operands: Sequence[Name]) -> None:
+    """Write the unknowns, each computed from the length of an operand's axis, and their checks.
 
-    The caller of the function has checked that there are such numbers.
+    `Exported.call` has made these checks before. Other readers of the module (TensorFlow, JAX) have
+    not: the refinement, which gives the module its sizes, refuses those that fail a check.
     """
-    for s in solutions:
-        x = operands[s.operand]
-        size = w.op(
-            f"stablehlo.get_dimension_size {x}, dim = {s.axis} : ({x.text}) -> {tensor(_SIZE)}",
-            _SIZE,
-        )
-        found = w.simple("convert", [size], LENGTH)
-        rest = w.simple("subtract", [found, length(w, s.rest)], LENGTH)
+    for s in unknowns.solutions:
+        size = _size(w, operands[s.operand], s.axis)
+        rest = w.simple("subtract", [size, length(w, s.rest)], LENGTH)
         by = w.constant(s.factor, LENGTH)
         w.lines.append(f"{w.unknowns[s.name]} = stablehlo.divide {rest}, {by} : {rest.text}")
+        wanted = _described(s.operand, s.axis, unknowns.types[s.operand])
+        found = f"called with {{0}}, where {s.name} = {{1}}; it must be an integer of 1 or more"
+        given = [size, w.unknowns[s.name]]
+        _assert(w, "GE", given[1], w.constant(1, LENGTH), f"{wanted} and was {found}", given)
+    exact = {(s.operand, s.axis) for s in unknowns.solutions if s.factor == 1}
+    for i, (x, type) in enumerate(zip(operands, unknowns.types, strict=True)):
+        for axis, n in enumerate(type.shape):
+            if is_symbolic_length(n) and (i, axis) not in exact:
+                size, wanted = _size(w, x, axis), length(w, n)
+                text = f"{_described(i, axis, type)}, which is {{1}}, and was called with {{0}}"
+                _assert(w, "EQ", size, wanted, text, [size, wanted])
+    for text, compare, *sides in unknowns.scope.comparisons(w.unknowns.keys()):
+        left, right = (length(w, n) for n in sides)
+        violated = f"the arguments have lengths that violate the constraint {text}"
+        values = "the left side is {0}, the right side is {1}"
+        _assert(w, _DIRECTIONS[compare], left, right, f"{violated}: {values}", [left, right])
+
+
+_DIRECTIONS: Final = {operator.eq: "EQ", operator.ge: "GE", operator.le: "LE"}
+
+
+def _size(w: Writer, x: Name, axis: int) -> Name:
+    found = w.constants.get(("size", x, axis))
+    if found is None:
+        size = w.op(
+            f"stablehlo.get_dimension_size {x}, dim = {axis} : ({x.text}) -> {tensor(_SIZE)}", _SIZE
+        )
+        found = w.constants["size", x, axis] = w.simple("convert", [size], LENGTH)
+    return found
+
+
+def _described(operand: int, axis: int, type: ShapedArray) -> str:
+    return f"operand {operand}, {type.str_short()}: axis {axis} has the length {type.shape[axis]}"
+
+
+def _assert(
+    w: Writer, direction: str, x: Name, y: Name, message: str, values: Sequence[Name]
+) -> None:
+    """Write a check of the refinement. In its message, `{0}` stands for the first of the values."""
+    holds = _compared(w, direction, x, y)
+    ins = ", ".join([holds.text, *[v.text for v in values]])
+    w.lines.append(
+        f"stablehlo.custom_call @shape_assertion({', '.join([holds, *values])}) "
+        f"{{api_version = 2 : i32, error_message = {quoted(message)}, has_side_effect = true}} : "
+        f"({ins}) -> ()"
+    )

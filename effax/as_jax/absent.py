@@ -33,7 +33,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
     ),
     "experimental.control_deps": (_HINT, "control_dep schedule"),
     "experimental.fused": (_HINT, "fused"),
-    "experimental.jax2tf": (_TENSORFLOW, "call_tf convert eval_polymorphic_shape dtype_of_val"),
     "experimental.key_reuse": ("", ""),
     "experimental.mosaic": (_PALLAS, "as_tpu_kernel lower_module_to_custom_call"),
     "experimental.pallas.mosaic_gpu": (_PALLAS, "CompilerParams GMEM SMEM TMEM Barrier kernel"),

@@ -242,7 +242,7 @@ class Exported:
         return tree_unflatten(
             self.out_tree,
             [
-                np.zeros(t.shape, float0) if t.dtype == float0 else x
+                np.zeros(typeof(x).shape, float0) if t.dtype == float0 else x
                 for x, t in zip(results, self.out_avals, strict=True)
             ],
         )

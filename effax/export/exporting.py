@@ -20,13 +20,15 @@ from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
 from effax.effects.rows.control import call
+from effax.effects.rows.shape import full
 from effax.effects.rows.state import takes_references
 from effax.effects.tree import tree_structure
 from effax.effects.types import ShapedArray, float0, tangent_type
-from effax.export.exported import DisabledSafetyCheck, Exported, carried, without_float0
+from effax.export.exported import DisabledSafetyCheck, Exported, carried
 from effax.export.unknowns import Unknowns
 from effax.interpreters.stage import stage
 
+_FALSE: Final = np.dtype(np.bool_)
 _STABLE: Final = (
     "lapack_",
     "cusolver_",
@@ -35,6 +37,7 @@ _STABLE: Final = (
     "hipsolver_",
     "hipblas_",
     "annotate_device_placement",
+    "shape_assertion",
     "stablehlo.dynamic_reduce_window",
     "mhlo.",
     "Sharding",
@@ -237,16 +240,24 @@ def _exported_vjp(
 ) -> Exported:
     cotangent_types = [tangent_type(t) for t in program.out_types]
 
-    def function(*leaves: Any) -> list[Any]:
-        return list(call(*captured, *leaves, program=program, name=program.name))
+    n = len(in_types)
+    # Zeros of dtype float0 are left out: NumPy can't make them with symbolic lengths.
+    movable = [i for i, t in enumerate(in_types) if tangent_type(t).dtype != float0]
+    outs = [i for i, t in enumerate(cotangent_types) if t.dtype != float0]
 
     def flat(*values: Any) -> list[Any]:
-        given = [
-            np.zeros(t.shape, float0) if t.dtype == float0 else x
-            for x, t in zip(values[len(in_types) :], cotangent_types, strict=True)
+        def function(*moved: Any) -> list[Any]:
+            leaves = list(values[:n])
+            for i, x in zip(movable, moved, strict=True):
+                leaves[i] = x
+            results = call(*captured, *leaves, program=program, name=program.name)
+            return [results[i] for i in outs]
+
+        _, pull = vjp(function, *[values[i] for i in movable])
+        found = dict(zip(movable, pull([values[n + i] for i in outs]), strict=True))
+        return [
+            found[i] if i in found else full(t.shape, False, _FALSE) for i, t in enumerate(in_types)
         ]
-        _, pull = vjp(function, *values[: len(in_types)])
-        return [without_float0(x) for x in pull(given)]
 
     avals = (*in_types, *cotangent_types)
     staged = stage(flat, [carried(t) for t in avals], f"{program.name}_vjp")

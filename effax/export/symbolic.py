@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from effax.api.compiling.dimension_facts import Facts
@@ -88,13 +88,26 @@ class SymbolicScope:
         Args:
           lengths: a number for the name of each unknown.
         """
+        for text, compare, left, right in self.comparisons(lengths.keys()):
+            if not compare(value_of(left, lengths), value_of(right, lengths)):
+                return text
+        return None
+
+    def comparisons(
+        self, names: Set[str]
+    ) -> Iterator[tuple[str, Callable[[int, int], bool], Length, Length]]:
+        """Yield the constraints that compare lengths of some unknowns only.
+
+        Args:
+          names: the names of the unknowns.
+
+        Yields:
+          The text of a constraint, its comparison (of the module `operator`), and its two sides.
+        """
         for i, (compare, left, right) in enumerate(self._constraints):
             sides = [x for x in (left, right) if isinstance(x, Dimension)]
-            if all(x.unknowns() <= lengths.keys() for x in sides) and not compare(
-                value_of(left, lengths), value_of(right, lengths)
-            ):
-                return self._texts[i % len(self._texts)]
-        return None
+            if all(x.unknowns() <= names for x in sides):
+                yield self._texts[i % len(self._texts)], compare, left, right
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -259,7 +272,7 @@ def symbolic_args_specs(
         shapes_specs = tuple(shapes_specs)
     leaves, tree = tree_flatten(args)
     specs = broadcast_prefix(shapes_specs, args, is_leaf=lambda x: x is None)
-    types = [x.type if isinstance(x, ShapeDtypeStruct) else typeof(x) for x in leaves]
+    types = [x if isinstance(x, ShapeDtypeStruct) else typeof(x) for x in leaves]
     return tree_unflatten(
         tree,
         [

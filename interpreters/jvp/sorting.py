@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from effax.effects.dtypes import position_dtype
 from effax.effects.rows import shape, sorting
-from effax.effects.types import int32, int64, typeof
+from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import rule
 
 
@@ -18,9 +19,8 @@ def sort_jvp(
     if all(t is None for t in tangents):
         return sorting.sort(*primals, **attributes), [None] * len(primals)
     lengths = typeof(primals[0]).shape
-    positions = shape.iota(
-        dtype=int32 if lengths[dimension] < 1 << 31 else int64, shape=lengths, dimension=dimension
-    )
+    dtype = position_dtype(lengths[dimension])
+    positions = shape.iota(dtype=dtype, shape=lengths, dimension=dimension)
     *results, places = sorting.sort(*primals, positions, **attributes)
     return results, [
         None if t is None else sorting.take_along(t, places, dimension) for t in tangents

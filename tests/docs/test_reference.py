@@ -52,6 +52,7 @@ NO_EXAMPLE = {
         monitoring.register_event_time_span_listener monitoring.register_scalar_listener
         monitoring.unregister_event_duration_listener monitoring.unregister_event_listener
         monitoring.unregister_event_time_span_listener monitoring.unregister_scalar_listener""",
+    "need TensorFlow: docs/serving.md": "experimental.jax2tf.call_tf experimental.jax2tf.convert experimental.jax2tf.dtype_of_val",
     "need a compiled library": """
         ffi.register_ffi_target ffi.register_ffi_target_as_batch_partitionable
         ffi.register_ffi_type""",

@@ -133,13 +133,14 @@ import jax.experimental.pallas.ops.tpu.splash_attention
 class Manager(serialization.GlobalAsyncCheckpointManagerBase): pass
 def f(spec: pl.BlockSpec | None = None, memory=pltpu.VMEM): return spec
 assert f() is None and not isinstance(1, pl.BlockSpec) and not hasattr(pl, "nothing_such")
-for use in (lambda: attention.mha(f), lambda: jax2tf.convert(f), Manager):
+assert jax2tf.convert(f).__name__ == "f"
+for use in (lambda: attention.mha(f), Manager):
     try: use()
     except NotImplementedError as error: print(error)
 """
     found = through(program)
     assert "pallas.ops.gpu.attention.mha: effax has none of the kernels" in found
-    assert found.count("\n") == 3
+    assert found.count("\n") == 2
 
 
 def test_processes_that_a_program_starts_come_through_it():
