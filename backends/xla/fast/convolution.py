@@ -337,7 +337,7 @@ def _by_results(x: Any, y: Any, how: How) -> Any:
 
 
 def _starts(place: Any, counts: Sequence[int], strides: Sequence[int]) -> list[Any]:
-    """Where a place begins on each axis, of the places counted row by row."""
+    """The first element of a place on each axis, of the places counted row by row."""
     starts: list[Any] = []
     for n, stride in zip(reversed(counts), reversed(strides), strict=True):
         starts.insert(0, elementwise.mul(elementwise.rem(place, n), stride))

@@ -159,7 +159,7 @@ class Writer:
         self.found_nan = False
         self.careless = False
         self.uses: tuple[Program, Any] | None = None
-        """Where variables are read, of the program that was asked about last."""
+        """A program, the last that was asked about, and the equations that read its variables."""
         self.unknowns: dict[str, Name] = {}
         """The scalar (i64) of each unknown of symbolic lengths, an operand of each function."""
         self.unknowns_scope: Any = None
