@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -523,7 +523,7 @@ def dtype(x: Any) -> np.dtype[Any]:
     return dtype_and_weakness(x)[0]
 
 
-def shape_as_value(shape: Shape) -> Array:
+def shape_as_value(shape: Shape) -> Array | np.ndarray[Any, Any]:
     """Return a shape as an array of integers, for a known shape a NumPy array.
 
     Args:
@@ -535,7 +535,7 @@ def shape_as_value(shape: Shape) -> Array:
     """
     lengths = canonical_shape(shape)
     if lengths and all(isinstance(n, int) for n in lengths):
-        return cast(Array, np.array(lengths, np.int32 if max(lengths) < 2**31 else np.int64))
+        return np.array(lengths, np.int32 if max(lengths) < 2**31 else np.int64)
     return _lengths(lengths)
 
 

@@ -69,7 +69,7 @@ REFUSALS = {
     "Invalid axis -1 for operand": lambda: lax.argmax(ONES, -1, "int32"),
     "reduce found non-scalar initial value": lambda: lax.reduce(ONES, ONES, lax.add, (0,)),
     "reduce output must have the same tree structure as the operands": lambda: lax.reduce(
-        ONES, 0.0, lambda x, y: [x + y], (0,)
+        ONES, 0.0, lambda x, y: [x + y, x], (0,)
     ),
     "reduce_window output must have the same tree structure": lambda: lax.reduce_window(
         ONES, 0.0, lambda x, y: (x + y,), (2,)

@@ -79,7 +79,8 @@ def test_a_function_that_names_out_sharding_takes_it(module):
             naming.add(name)
         if any(f.__code__.co_qualname == "placed.<locals>.call" for f in chain):
             taking.add(name)
-    assert naming - {"rng_bit_generator"} == taking  # which refuses it
+    # The one refuses it, the other hands it on to a function that takes it.
+    assert naming - {"rng_bit_generator", "reshape"} == taking - {"reshape"}
 
 
 @pytest.mark.parametrize(

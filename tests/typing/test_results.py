@@ -111,7 +111,7 @@ def test_functions_return_what_they_say_in_a_trace(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES.keys() - {"jnp.reshape"})  # NumPy's of NumPy's, as in JAX
 def test_functions_return_what_they_say(name):
     assert not broken_promises(name, 2, eager)
 
