@@ -111,7 +111,7 @@ def test_functions_return_what_they_say_in_a_trace(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES.keys() - {"jnp.reshape"})  # NumPy's of NumPy's, as in JAX
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"jnp.reshape"}))  # which keeps NumPy's
 def test_functions_return_what_they_say(name):
     assert not broken_promises(name, 2, eager)
 
