@@ -65,9 +65,22 @@ def signature(text: str) -> tuple[list[str], list[str]]:
 
     module = ir.Module.parse(text, mlir_context())
     with module.context:
-        found = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body}
-        kind = ir.FunctionType(ir.TypeAttr(found["main"].attributes["function_type"]).value)
-        return [str(t) for t in kind.inputs], [str(t) for t in kind.results]
+        return _types(_functions(module)["main"])
+
+
+def _functions(module: Any) -> dict[str, Any]:
+    """The functions of a module by their names."""
+    from effax.effects.runtime import ir
+
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body}
+
+
+def _types(function: Any) -> tuple[list[str], list[str]]:
+    """The types of a function's operands and results, as texts."""
+    from effax.effects.runtime import ir
+
+    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    return [str(t) for t in kind.inputs], [str(t) for t in kind.results]
 
 
 def for_older_readers(artifact: bytes) -> bytes:
@@ -103,10 +116,10 @@ def _refined(module: Any, types: Sequence[str]) -> Any:
     from effax.effects.runtime import ir
 
     with module.context:
-        found = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in module.body}
+        found = _functions(module)
         main = found["main"]
-        kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-        ins, outs = [*map(str, kind.inputs)], ", ".join(map(str, kind.results))
+        ins, results = _types(main)
+        outs = ", ".join(results)
         inner = "main_symbolic"
         while inner in found:
             inner += "_"

@@ -25,12 +25,16 @@ from effax.effects.runtime import _jax
 Options = Mapping[str, bool | int | float | str]
 
 # These passes take half the compile time of a small program. Newer versions have neither the flag
-# nor the need for it.
+# nor the need for it. Without them, float8_e5m2fnuz is read wrongly.
 _QUICK: Final[Options] = {"xla_cpu_use_fusion_emitters": False} if VERSION < (0, 11) else {}
 _UNOPTIMIZED: Final[Options] = {
     "xla_llvm_disable_expensive_passes": True,
     "xla_backend_optimization_level": 0,
 }
+# A program of narrow floats says where it rounds. For a GPU, XLA leaves out pairs of conversions
+# that do nothing else unless it is told.
+_ROUNDED: Final[Options] = {"xla_allow_excess_precision": False}
+_NARROW_FLOATS: Final = re.compile(r"[<x]f[48]E")
 _EFFORTS: Final = ("exec_time_optimization_effort", "memory_fitting_effort")
 _LEVELS: Final = ("optimization_level", "memory_fitting_level")
 _SHORT: Final = 8192
@@ -91,7 +95,12 @@ def load(
     refuse_fork()
     if placement.on_cpu and any(target in text for target in _HOST_TARGETS):
         linalg_targets.ensure_registered()
-    flags = dict(_QUICK) if single_op and placement.on_cpu else {}
+    flags: dict[str, Any] = {}
+    if placement.on_cpu:
+        if single_op and not _NARROW_FLOATS.search(text):
+            flags |= _QUICK
+    elif _NARROW_FLOATS.search(text):
+        flags |= _ROUNDED
     if config.read("disable_most_optimizations"):
         flags |= _UNOPTIMIZED
     flags |= options or {}

@@ -206,14 +206,27 @@ def _result_placements(raw: Any, placement: Placement, n: int) -> list[Placement
     return [from_hlo(placement.devices, sharding) for sharding in shardings]
 
 
-def explain_failure(error: XlaRuntimeError, specs_and_buffers: Iterable[tuple[Spec, Any]]) -> None:
-    """Raise JAX's `RuntimeError` if an operand was deleted, which XLA says less clearly.
+def explain_failure(
+    error: XlaRuntimeError,
+    specs_and_buffers: Iterable[tuple[Spec, Any]],
+    names: Sequence[str] = (),
+) -> None:
+    """Raise a clearer error if an operand was deleted, or donated and given twice.
 
     Otherwise return, so that the caller raises its own error; its cause is what a callback raised.
     A program that fails while it runs has taken the operands given to it: these are not why.
+
+    Args:
+      error: the error of XLA.
+      specs_and_buffers: the operands.
+      names: the user's names of those operands that are arguments, the last ones.
     """
     if str(error).startswith("INVALID_ARGUMENT"):
-        refuse_deleted(specs_and_buffers)
+        operands = list(specs_and_buffers)
+        refuse_deleted(operands)
+        from effax.backends.xla.donation import refuse_repeated
+
+        refuse_repeated(error, [spec.type for spec, _ in operands], names)
     execution_errors.explain(error)
 
 

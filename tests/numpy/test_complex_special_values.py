@@ -56,3 +56,15 @@ def test_complex_numbers_with_a_nan_are_one_element():
     np.testing.assert_array_equal(values, np.array([1, np.inf, np.nan], np.complex64))
     assert counts.tolist() == [2, 1, 2]
     assert jnp.unique(numbers, equal_nan=False).shape == (4,)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "sinh", "cosh"])
+def test_parts_are_right_from_the_small_to_those_that_overflow(name):
+    """XLA's own (and JAX's) sinh and cosh cancel near zero: sinh(1e-7) is 0, and NaN on an axis."""
+    sizes = np.outer([1, -1], [0, 1e-30, 1e-7, 1e-3, 0.3, 2, 50, 89.2]).ravel()
+    x = (sizes[:, None] + 1j * sizes).ravel().astype(np.complex64)
+    wanted = getattr(np, name)(x.astype(complex))
+    for found in (getattr(jnp, name)(x), effax.jit(getattr(jnp, name))(x)):
+        found = np.asarray(found)
+        np.testing.assert_allclose(found.real, wanted.real, rtol=2e-6, atol=1e-37)
+        np.testing.assert_allclose(found.imag, wanted.imag, rtol=2e-6, atol=1e-37)

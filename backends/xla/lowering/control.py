@@ -9,10 +9,12 @@ import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.program import Program
+from effax.effects.provenance import Tags
 from effax.effects.rows import control
 from effax.effects.types import ShapedArray, position_dtype
 from effax.effects.value import is_symbolic, is_symbolic_length
 
+_METADATA_CALL = "xla_metadata_call"
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _PRED = ShapedArray((), np.dtype(np.bool_))
 
@@ -24,9 +26,11 @@ def lower_call(
     *operands: Name,
     program: Program,
     apart: bool = False,
+    metadata: Tags = (),
     **_: Any,
 ) -> list[Name]:
-    return w.call(w.function(program), operands, types, apart, own=True)
+    name = _METADATA_CALL if metadata else None
+    return w.call(w.function(program, name), operands, types, apart, own=True, metadata=metadata)
 
 
 @rule(control.remat)
@@ -44,7 +48,8 @@ def lower_remat(
         ins = ", ".join(x.text for x in operands)
         operands = tuple(
             w.ops(
-                f"stablehlo.optimization_barrier {', '.join(operands)} : {ins}",
+                # The short form would take attributes before the operands, unlike all others.
+                f'"stablehlo.optimization_barrier"({", ".join(operands)}) : ({ins}) -> ({ins})',
                 [x.type for x in operands],
             )
         )

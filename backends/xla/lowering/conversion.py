@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from effax.backends.xla.lowering.elementwise import compare
 from effax.backends.xla.lowering.writer import Name, Writer, rule
@@ -16,14 +16,19 @@ from effax.effects.rows.conversion import (
 from effax.effects.types import (
     ShapedArray,
     bit_width,
+    finfo,
     float32,
     is_bool,
     is_complex,
     is_float,
     is_signed,
     is_unsigned,
+    narrow_floats,
     real_dtype,
 )
+
+_NARROW: Final = frozenset(d for d in narrow_floats if bit_width(d) <= 8 and finfo(d).nmant > 0)
+"""Floats of at most eight bits, some of them of a mantissa."""
 
 
 class Truncated(Name):
@@ -47,6 +52,13 @@ def lower_convert(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) ->
             return x
     if isinstance(x, Truncated) and is_unsigned(type.dtype):
         return _read_as_unsigned(w, x, type)
+    if w.platform == "cpu":
+        if x.dtype in _NARROW and not is_float(type.dtype):
+            x = w.simple("convert", [x], x.type.update(dtype=float32))  # else 6 as f4 is 2**31 - 1
+        if type.dtype in _NARROW and not is_bool(x.dtype):
+            from effax.backends.xla.lowering.conversion_narrow import on_grid
+
+            x = w.performed(lambda x: on_grid(x, type.dtype), x)
     converted = w.simple("convert", [x], type)
     wide = is_signed(type.dtype) and bit_width(type.dtype) >= 32
     if not (wide and is_float(x.dtype) and w.platform == "cpu"):

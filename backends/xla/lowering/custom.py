@@ -16,7 +16,7 @@ from effax.effects.types import ShapedArray
 from effax.interpreters.custom_linear import forward
 
 
-@rule(custom.custom_jvp_call, custom.custom_vjp_call, custom.custom_vmap_call, custom.each_lane)
+@rule(*custom.RULED)
 def lower_custom_call(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, program: Program, **_: Any
 ) -> list[Name]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from effax.backends.xla.lowering import linalg_spectral
 from effax.backends.xla.lowering.matrices import eigenvectors
 from effax.backends.xla.lowering.matrices.batches import write_for_batch
+from effax.backends.xla.lowering.matrices.calls import shape_operands
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.rows import linalg
@@ -21,10 +22,12 @@ LARGEST: Final = 256
 def _call(
     w: Writer, target: str, operands: Sequence[Name], types: Sequence[ShapedArray], how: str
 ) -> list[Name]:
-    given = ", ".join(x.text for x in operands)
+    lengths, which = shape_operands(w, operands, types)
+    given = ", ".join(x.text for x in (*operands, *lengths))
+    names = ", ".join((*operands, *lengths))
     results = ", ".join(map(tensor, types))
     results = f"({results})" if len(types) > 1 else results
-    text = f"stablehlo.custom_call @{target}({', '.join(operands)}) {{{how}}} : ({given}) -> "
+    text = f"stablehlo.custom_call @{target}({names}) {{{how}{which}}} : ({given}) -> "
     return w.ops(text + results, types)
 
 

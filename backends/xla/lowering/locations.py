@@ -30,7 +30,7 @@ class Locations:
 
     def leave(self, lines: list[str], start: int, equation: Equation, before: str) -> None:
         """Put the equation's location to its lines, those that have none of their own."""
-        mark = f"{_MARK}{self._alias(_quoted(self.prefix), equation.frame)})"
+        mark = f"{_MARK}{self._alias(quoted(self.prefix), equation.frame)})"
         self.prefix = before
         for i in range(start, len(lines)):
             line = lines[i]
@@ -39,7 +39,7 @@ class Locations:
 
     def named(self, name: str) -> str:
         """The mark of a line that lowers no equation, but calls what does."""
-        return f"{_MARK}{self._alias(_quoted(name), None)})"
+        return f"{_MARK}{self._alias(quoted(name), None)})"
 
     def _alias(self, name: str, frame: Frame | None) -> str:
         where = self.places.get(frame)
@@ -73,7 +73,7 @@ def _within(path: str, title: str) -> str:
 
 
 def _path(*names: str) -> str:
-    return "/".join(filter(None, names))
+    return "/".join(name for name in names if str(name))  # a scope without a name has metadata
 
 
 def _written_at(frame: Frame | None) -> str:
@@ -83,10 +83,11 @@ def _written_at(frame: Frame | None) -> str:
     code, offset = frame
     position = next(islice(code.co_positions(), offset // 2, None), None)
     column = position[2] if position and position[2] is not None else 0
-    return f"({_quoted(found.function)}({_quoted(found.file)}:{found.line}:{column}))"
+    return f"({quoted(found.function)}({quoted(found.file)}:{found.line}:{column}))"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """A string in MLIR's syntax."""
     escaped = "".join(
         c if c.isprintable() and c not in '"\\' else "".join(f"\\{b:02X}" for b in c.encode())
         for c in text

@@ -8,6 +8,7 @@ from typing import Any
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.errors import UnsupportedDerivativeError
+from effax.effects.provenance import Tags
 from effax.effects.rows import naming
 from effax.effects.types import ShapedArray
 from effax.interpreters.residual.replaying import unkept
@@ -15,6 +16,12 @@ from effax.interpreters.residual.replaying import unkept
 
 @rule(naming.named)
 def lower_named(w: Writer, types: Sequence[ShapedArray], x: Name, *, name: str) -> Name:
+    return x
+
+
+@rule(naming.annotated)
+def lower_annotated(w: Writer, types: Sequence[ShapedArray], x: Name, *, metadata: Tags) -> Name:
+    w.tag(x, metadata)
     return x
 
 

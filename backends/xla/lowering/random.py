@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.rows import random
 from effax.effects.types import ShapedArray, uint32, uint64
+from effax.effects.value import is_symbolic
 
 
 @rule(random.threefry2x32)
 def lower_threefry2x32(
     w: Writer, types: Sequence[ShapedArray], k1: Name, k2: Name, x1: Name, x2: Name
 ) -> list[Name]:
+    if is_symbolic(types[0].shape):  # a function would need the shape, too
+        return [
+            *_cipher(
+                lambda operation, x, y: w.simple(operation, [x, y], types[0]),
+                lambda n: w.constant(n, types[0]),
+                *(k1, k2, x1, x2),
+            )
+        ]
     text = tensor(types[0])
     name = "threefry2x32_" + text[len("tensor<") : -1]
     if name not in w.taken:
@@ -78,29 +88,38 @@ def _function(name: str, text: str) -> str:
     """The cipher as a function on four tensors of the type `text`."""
     lines: list[str] = []
 
-    def op(line: str) -> str:
+    def written(line: str) -> str:
         lines.append(f"%{len(lines)} = stablehlo.{line} : {text}")
         return f"%{len(lines) - 1}"
 
-    def number(value: int) -> str:
-        return op(f"constant dense<{value}>")
+    def op(operation: str, x: str, y: str) -> str:
+        return written(f"{operation} {x}, {y}")
 
-    def rotate_left(x: str, bits: int) -> str:
-        left = op(f"shift_left {x}, {number(bits)}")
-        return op(f"or {left}, {op(f'shift_right_logical {x}, {number(32 - bits)}')}")
-
-    third = op(f"xor {op('xor %k1, %k2')}, {number(random.PARITY)}")
-    keys = ("%k1", "%k2", third)
-    x1, x2 = op("add %x1, %k1"), op("add %x2, %k2")
-    for group in range(5):
-        for bits in random.ROTATIONS[group % 2]:
-            x1 = op(f"add {x1}, {x2}")
-            x2 = op(f"xor {x1}, {rotate_left(x2, bits)}")
-        x1 = op(f"add {x1}, {keys[(group + 1) % 3]}")
-        x2 = op(f"add {op(f'add {x2}, {keys[(group + 2) % 3]}')}, {number(group + 1)}")
-    arguments = ", ".join(f"{a}: {text}" for a in ("%k1", "%k2", "%x1", "%x2"))
+    operands = ("%k1", "%k2", "%x1", "%x2")
+    x1, x2 = _cipher(op, lambda n: written(f"constant dense<{n}>"), *operands)
+    arguments = ", ".join(f"{a}: {text}" for a in operands)
     return (
         f"func.func private @{name}({arguments}) -> ({text}, {text}) {{\n"
         + "\n".join(lines)
         + f"\nreturn {x1}, {x2} : {text}, {text}\n}}"
     )
+
+
+def _cipher(
+    op: Callable[..., Any], number: Callable[[int], Any], k1: Any, k2: Any, x1: Any, x2: Any
+) -> tuple[Any, Any]:
+    """Threefry-2x32 of twenty rounds, in operations of two operands."""
+
+    def rotate_left(x: Any, bits: int) -> Any:
+        left = op("shift_left", x, number(bits))
+        return op("or", left, op("shift_right_logical", x, number(32 - bits)))
+
+    keys = (k1, k2, op("xor", op("xor", k1, k2), number(random.PARITY)))
+    x1, x2 = op("add", x1, k1), op("add", x2, k2)
+    for group in range(5):
+        for bits in random.ROTATIONS[group % 2]:
+            x1 = op("add", x1, x2)
+            x2 = op("xor", x1, rotate_left(x2, bits))
+        x1 = op("add", x1, keys[(group + 1) % 3])
+        x2 = op("add", op("add", x2, keys[(group + 2) % 3]), number(group + 1))
+    return x1, x2

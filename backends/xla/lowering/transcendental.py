@@ -11,7 +11,7 @@ from effax.backends.xla.lowering.reduction import select
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules
 from effax.effects.effect import Effect
 from effax.effects.rows import transcendental
-from effax.effects.rows.transcendental import cos, exp2, logistic, sin
+from effax.effects.rows.transcendental import cos, cosh, exp, exp2, logistic, sin, sinh
 from effax.effects.types import ShapedArray, is_complex, real_dtype
 
 _OPERATIONS: Final[dict[Effect, str]] = {
@@ -51,12 +51,7 @@ def _of_known_nan(name: str) -> Callable[..., Name]:
     return lower
 
 
-for _effect, _name in {
-    transcendental.exp: "stablehlo.exponential",
-    transcendental.sinh: "chlo.sinh",
-    transcendental.cosh: "chlo.cosh",
-}.items():
-    rule(_effect)(right_at_infinity(_effect, _of_known_nan(_name)))
+rule(exp)(right_at_infinity(exp, _of_known_nan("stablehlo.exponential")))
 
 
 @rule(transcendental.logaddexp)
@@ -70,7 +65,7 @@ def lower_logaddexp(w: Writer, types: Sequence[ShapedArray], x: Name, y: Name) -
 def lower_exp2(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     type = types[0]
     scaled = w.simple("multiply", [x, w.constant(math.log(2.0), type)], type)
-    return rules[transcendental.exp](w, types, scaled)
+    return rules[exp](w, types, scaled)
 
 
 @rule(logistic)
@@ -107,22 +102,55 @@ def lower_cos(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     return w.simple("complex", [w.simple("multiply", [cosine, ch], a.type), im], type)
 
 
-for _effect, _plain in {sin: lower_sin, cos: lower_cos}.items():
+_real_sinh, _real_cosh = _of_known_nan("chlo.sinh"), _of_known_nan("chlo.cosh")
+
+
+def lower_sinh(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    """sinh x is sin of x with its parts exchanged, and they back; XLA's cancels near zero."""
+    if not is_complex(x.dtype):
+        return _real_sinh(w, types, x)
+    return _exchanged(w, lower_sin(w, types, _exchanged(w, x)))
+
+
+def lower_cosh(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    """cosh x is cos -ix, and -i(a + bi) is b - ai."""
+    if not is_complex(x.dtype):
+        return _real_cosh(w, types, x)
+    part = x.type.update(dtype=real_dtype(x.dtype))
+    a, b = w.simple("real", [x], part), w.simple("imag", [x], part)
+    return lower_cos(w, types, w.simple("complex", [b, w.simple("negate", [a], part)], x.type))
+
+
+for _effect, _plain in {sin: lower_sin, cos: lower_cos, sinh: lower_sinh, cosh: lower_cosh}.items():
     rule(_effect)(right_at_infinity(_effect, _plain))
 
 
-def _circle_and_hyperbola(w: Writer, x: Name) -> list[Name]:
-    """For x = a + bi: a, sin a, cos a, cosh b, sinh b; the last by `expm1`, exact near zero."""
+def _exchanged(w: Writer, x: Name) -> Name:
     part = x.type.update(dtype=real_dtype(x.dtype))
+    return w.simple("complex", [w.simple(p, [x], part) for p in ("imag", "real")], x.type)
+
+
+def _circle_and_hyperbola(w: Writer, x: Name) -> list[Name]:
+    """For x = a + bi: a, sin a, cos a, cosh b, sinh b.
+
+    With s and c of b/2, sinh b is 2sc and cosh b is 1 + 2s^2, which overflow where they should; s
+    is of `expm1`, exact near zero.
+    """
+    part = x.type.update(dtype=real_dtype(x.dtype))
+    one, half = w.constant(1, part), w.constant(0.5, part)
 
     def unary(operation: str, y: Name) -> Name:
         return w.simple(operation, [y], part)
 
+    def binary(operation: str, y: Name, z: Name) -> Name:
+        return w.simple(operation, [y, z], part)
+
     a, b = unary("real", x), unary("imag", x)
+    b = binary("multiply", b, half)
     up = unary("exponential_minus_one", b)
     down = unary("exponential_minus_one", unary("negate", b))
-    half = w.constant(0.5, part)
-    sh = w.simple("multiply", [w.simple("subtract", [up, down], part), half], part)
-    ch = w.simple("multiply", [w.simple("add", [up, down], part), half], part)
-    ch = w.simple("add", [ch, w.constant(1, part)], part)
+    twice = binary("subtract", up, down)
+    c = binary("add", binary("multiply", binary("add", up, down), half), one)
+    sh = binary("multiply", twice, c)
+    ch = binary("add", binary("multiply", twice, binary("multiply", twice, half)), one)
     return [a, unary("sine", a), unary("cosine", a), ch, sh]

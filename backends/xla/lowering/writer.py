@@ -17,7 +17,7 @@ from effax.effects.effect import Effect, only_effects
 from effax.effects.errors import ArraySizeError, UnhandledEffectError
 from effax.effects.interning import keep
 from effax.effects.program import Program, Variable
-from effax.effects.provenance import is_named
+from effax.effects.provenance import Tags, is_named, tags_of
 from effax.effects.rows.naming import sink
 from effax.effects.types import ShapedArray, element_name, is_integer
 from effax.effects.value import is_symbolic, is_symbolic_length
@@ -223,15 +223,21 @@ class Writer:
         types: Sequence[ShapedArray],
         apart: bool = False,
         own: bool = False,
+        metadata: Tags = (),
     ) -> list[Name]:
         """Call a function of the module, which XLA doesn't inline if `apart`; name the results.
 
-        One that was written for a program is its `own`, and takes the unknowns.
+        One that was written for a program is its `own`, and takes the unknowns. With
+        `metadata` for XLA the call has that instead.
         """
         if self.unknowns and own:
             operands = [*self.unknowns.values(), *operands]
         ins, outs = ", ".join(x.text for x in operands), ", ".join(map(tensor, types))
         kept = _APART if apart else ""
+        if metadata:
+            from effax.backends.xla.lowering.tagging import as_attribute
+
+            kept = f" {{{as_attribute(metadata)}}}"
         line = f"func.call @{function}({', '.join(operands)}){kept} : ({ins}) -> ({outs})"
         return self.ops(line, types)
 
@@ -241,6 +247,18 @@ class Writer:
         return self.op(
             f"stablehlo.{operation} {', '.join(operands)} : ({types}) -> {tensor(type)}", type
         )
+
+    def tag(self, value: Name, tags: Tags) -> None:
+        """Put metadata for XLA on the operation that makes a value, if it is in the lines open."""
+        from effax.backends.xla.lowering.tagging import tag_line
+
+        made = str(value).partition("#")[0]
+        for i in range(len(self.lines) - 1, -1, -1):
+            if self.lines[i].startswith((f"{made} = ", f"{made}:")):
+                text, mark, where = self.lines[i].rpartition(" loc(#loc")
+                tagged = tag_line(text if mark else where, tags)
+                self.lines[i] = f"{tagged}{mark}{where}" if mark else tagged
+                return
 
     def constant(self, value: Any, type: ShapedArray) -> Name:
         """A splat: the scalar everywhere in a tensor of that type."""
@@ -295,8 +313,9 @@ class Writer:
         for e in program.equations:
             if e.scope and not self.scoped:
                 self.scoped = is_named(e.scope)
+            start, tags = len(self.lines), tags_of(e.scope)
             if locations is not None:
-                start, before = len(self.lines), locations.enter(e)
+                before = locations.enter(e)
             operands = [
                 names[x] if type(x) is Variable else self.constant(x.value, x.type)
                 for x in e.inputs
@@ -313,6 +332,10 @@ class Writer:
                 names.update(zip(outputs, result, strict=True))
             else:
                 names[outputs[0]] = result
+            if tags:
+                from effax.backends.xla.lowering.tagging import tag_lines
+
+                tag_lines(self.lines, start, tags)
             if locations is not None:
                 locations.leave(self.lines, start, e, before)
         if locations is not None and part:

@@ -9,6 +9,7 @@ from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.types import ShapedArray, bool_, int32, is_complex
+from effax.effects.value import is_symbolic
 
 _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
@@ -38,7 +39,9 @@ def foreign(
     The function computes each matrix of the batch by itself. The call says so on a mesh, since XLA
     would gather a whole operand otherwise.
     """
-    ins = ", ".join(_layout(x.type, batch, by_columns) for x in operands)
+    layouts = [_layout(x.type, batch, by_columns) for x in operands]
+    lengths, which = shape_operands(w, operands, types)
+    layouts += ["dense<0> : tensor<1xindex>"] * len(lengths)
     outs = ", ".join(_layout(t, batch, by_columns) for t in types)
     tuple_indices = "[0]" if len(types) > 1 else "[]"
     reuse = (
@@ -47,15 +50,31 @@ def foreign(
         else "output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = "
         f"{tuple_indices}, operand_index = {alias}, operand_tuple_indices = []>], "
     )
-    given = ", ".join(x.text for x in operands)
+    given = ", ".join(x.text for x in (*operands, *lengths))
     results = ", ".join(map(tensor, types))
+    names = ", ".join([*operands, *lengths])
     text = (
-        f"stablehlo.custom_call @{target}({', '.join(operands)}) {{api_version = 4 : i32, "
-        f"backend_config = {{{attributes}}}, operand_layouts = [{ins}], {reuse}"
-        f"result_layouts = [{outs}]{_by_matrix(w, operands, types, batch)}}} : ({given}) -> "
+        f"stablehlo.custom_call @{target}({names}) {{api_version = 4 : i32, "
+        f"backend_config = {{{attributes}}}, operand_layouts = [{', '.join(layouts)}], {reuse}"
+        f"result_layouts = [{outs}]{_by_matrix(w, operands, types, batch)}{which}}} : "
+        f"({given}) -> "
     )
     text += f"({results})" if len(types) > 1 else results
     return w.ops(text, types) if len(types) > 1 else [w.op(text, types[0])]
+
+
+def shape_operands(
+    w: Writer, operands: Sequence[Name], types: Sequence[ShapedArray]
+) -> tuple[list[Name], str]:
+    """The shapes of a call's results as further operands, where lengths are symbolic.
+
+    With them comes the attribute that says so. The refinement reads them, and takes them away.
+    """
+    if not any(is_symbolic(t.shape) for t in types):
+        return [], ""
+    places = listed(range(len(operands), len(operands) + len(types)))
+    which = f", indices_of_shape_operands = dense<{places}> : tensor<{len(types)}xi64>"
+    return [w.symbolic.vector(w, t.shape) for t in types], which
 
 
 def _by_matrix(
@@ -111,7 +130,6 @@ def info_type(x: Name, batch: int) -> ShapedArray:
 
 def or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
     """x where the code is zero (where `info GE 0`, if that is the test), NaN elsewhere."""
-    batch = len(info.shape)
     flags = info.type.update(dtype=bool_)
     zero = w.constant(0, info.type)
     good = w.op(
@@ -120,13 +138,21 @@ def or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
         flags,
     )
     wide = x.type.update(dtype=bool_)
-    mask = w.op(
-        f"stablehlo.broadcast_in_dim {good}, dims = {listed(range(batch))} : ({good.text}) -> "
-        f"{tensor(wide)}",
-        wide,
-    )
+    mask = spread_over(w, good, wide)
     nan = w.constant(complex("nan+nanj") if is_complex(x.dtype) else float("nan"), x.type)
     return w.op(f"stablehlo.select {mask}, {x}, {nan} : {tensor(wide)}, {x.text}", x.type)
+
+
+def spread_over(w: Writer, x: Name, type: ShapedArray) -> Name:
+    """A value for each matrix of a batch, at all its elements."""
+    dims = range(len(x.shape))
+    if is_symbolic(type.shape):
+        found: Name = w.symbolic.broadcast(w, x, type, dims)
+        return found
+    return w.op(
+        f"stablehlo.broadcast_in_dim {x}, dims = {listed(dims)} : ({x.text}) -> {tensor(type)}",
+        type,
+    )
 
 
 def flag(value: bool) -> str:
