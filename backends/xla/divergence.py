@@ -24,7 +24,7 @@ Known = tuple[Any, ...] | None
 """A value at each place, or None where it depends on operands."""
 _LARGEST: Final = 64
 """Larger arrays than this are taken for unknown: predicates are scalars."""
-_OPENED: Final = (control.call, control.remat, custom.custom_jvp_call, custom.custom_vjp_call)
+_OPENED: Final = (control.call, control.remat, *custom.RULED)
 
 
 def refuse_divergence(program: Program, axes: Mapping[Any, int]) -> None:

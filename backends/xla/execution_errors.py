@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bdb
 import logging
+import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -34,8 +35,19 @@ def noted(host: Callable[..., Any], arrays: Sequence[Any], name: str = "a callba
         raise
 
 
+def in_words(raised: BaseException) -> str:
+    """The message of a runtime's error about a callback that raised: the user's lines alone."""
+    shown = user_part(raised.__traceback__)
+    lines = traceback.format_exception(type(raised), raised, shown)
+    return f"INTERNAL: Error calling callback: {''.join(lines)}"
+
+
 def explain(error: Exception) -> None:
-    """Make a callback's own exception, with its traceback, the cause of a runtime's error."""
+    """Raise a clearer error of the same class where a runtime's error is that a callback raised.
+
+    Its cause is the callback's own exception, with its traceback. The runtime's own message shows
+    the library's lines too. Return where there is no such exception.
+    """
     for explainer in tuple(explainers):
         explainer(error)
     text = str(error)
@@ -43,6 +55,6 @@ def explain(error: Exception) -> None:
         return
     for raised in reversed(_raised):
         if type(raised).__name__ in text and str(raised) in text:
-            error.__cause__ = raised.with_traceback(user_part(raised.__traceback__))
             _raised.remove(raised)
-            return
+            clearer = type(error)(in_words(raised))
+            raise clearer from raised.with_traceback(user_part(raised.__traceback__))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.client import XlaRuntimeError
 from effax.backends.xla.dispatch import host_rules
 from effax.backends.xla.executable import effects_barrier
+from effax.backends.xla.execution_errors import in_words
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.failures import Site, require
-from effax.effects.frames import user_part
 from effax.effects.handler import Carrier
 from effax.effects.rows import collective
 from effax.effects.rows.callback import answer, debug_callback, io_callback, pure_callback
@@ -31,9 +30,7 @@ def call_at_once(
     except UnexpectedTracerError:
         raise
     except Exception as error:
-        shown = user_part(error.__traceback__)
-        trace = "".join(traceback.format_exception(type(error), error, shown))
-        raise XlaRuntimeError(f"INTERNAL: Error calling callback: {trace}") from error
+        raise XlaRuntimeError(in_words(error)) from error
 
 
 def show_at_once(

@@ -32,6 +32,7 @@ class Executor:
         "executable",
         "in_specs",
         "moves",
+        "names",
         "specs",
         "spread",
     )
@@ -49,6 +50,7 @@ class Executor:
         self.captured = [x.buffer for x in captured]
         self.in_specs = [x.spec for x in captured]
         self.donates = donates
+        self.names: Sequence[str] = ()  # the user's, of the operands that are no captured values
         self.moves: tuple[tuple[int, Spec, Placement], ...] = ()
         self.checked: Any = None
 
@@ -93,7 +95,7 @@ class Executor:
         return launch
 
     def _explain(self, error: XlaRuntimeError, buffers: Sequence[Any]) -> None:
-        explain_failure(error, zip(self.in_specs, buffers, strict=False))
+        explain_failure(error, zip(self.in_specs, buffers, strict=False), self.names)
 
     def gather(self, specs: Sequence[Spec], layout: ProgramLayout) -> Executor:
         """Note the operands' specs, and which lie elsewhere, to be moved at each call."""

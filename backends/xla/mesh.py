@@ -14,6 +14,7 @@ from effax.backends.xla.device import Device
 from effax.backends.xla.device import devices as all_devices
 from effax.backends.xla.placement import Placement, Sharding, tiled
 from effax.effects.cuts import cut_of, entry_of
+from effax.effects.frames import filtered
 from effax.effects.mesh import (
     UNCONSTRAINED,
     AbstractDevice,
@@ -230,12 +231,18 @@ class NamedSharding(Sharding):
 
     __slots__ = ("_hash", "_kind", "_placement", "mesh", "spec")
 
+    @filtered
     def __init__(self, mesh: Any, spec: Any, *, memory_kind: str | None = None) -> None:
         if not isinstance(mesh, MeshShape):
-            raise TypeError(f"NamedSharding: mesh must be a Mesh, got {mesh!r}")
+            swapped = "; mesh is the first argument, spec the second" * isinstance(
+                mesh, PartitionSpec
+            )
+            raise TypeError(f"NamedSharding: mesh must be a Mesh, got {mesh!r}{swapped}")
         if not isinstance(spec, PartitionSpec):
+            entries = spec if isinstance(spec, tuple) else () if spec is None else (spec,)
             raise TypeError(
-                f"Unexpected type {type(spec)} for NamedSharding's spec; a PartitionSpec is needed"
+                f"NamedSharding: spec must be a PartitionSpec, got {spec!r} of type "
+                f"{type(spec).__name__}; write PartitionSpec({', '.join(map(repr, entries))})"
             )
         check_spec(mesh, spec)
         self.mesh: Any = mesh

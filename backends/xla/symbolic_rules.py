@@ -13,16 +13,21 @@ from effax.effects.facts import POINTWISE
 from effax.effects.frames import describe
 from effax.effects.program import Equation
 from effax.effects.rows import (
+    condensed,
     contraction,
     control,
     conversion,
     convolution,
     cumulative,
     custom,
+    fourier,
     indexing,
+    linalg,
+    random,
     reduction,
     selection,
     shape,
+    solving,
     sorting,
     window,
 )
@@ -49,6 +54,9 @@ _AS_EVER: Final = frozenset(
         *(reduction.reduce_and, reduction.reduce_or, reduction.reduce_xor, reduction.reduce),
         *(reduction.argmax, reduction.argmin, selection.select_n, selection.clamp, sorting.sort),
         *(shape.transpose, shape.concatenate, shape.rev, shape.dimension_as_value),
+        *(linalg.cholesky, linalg.triangular_solve, linalg.lu, linalg.pivots_to_permutation),
+        *(linalg.qr, linalg.eigh, linalg.svd, linalg.eig, condensed.reflections),
+        *(solving.linear_solve, random.threefry2x32),
     }
 )
 """Effects whose ordinary rules are right for symbolic lengths too."""
@@ -56,7 +64,7 @@ _AS_EVER: Final = frozenset(
 _WITH_NUMBERS: Final = frozenset(
     {
         *(window.select_and_gather_add,),
-        *(window.select_and_scatter_add, sorting.top_k),
+        *(window.select_and_scatter_add, sorting.top_k, fourier.fft),
     }
 )
 """Effects whose ordinary rules are right as long as no attribute (a padding) is symbolic."""

@@ -5,6 +5,7 @@ from benchmarks.workloads import (
     compiling,
     dispatch,
     memory,
+    networks,
     operators,
     outputs,
     programs,
@@ -26,6 +27,7 @@ MODULES = (
     outputs,
     operators,
     tensors,
+    networks,
     memory,
 )
 SUBJECTS = {module.__name__.rpartition(".")[2]: module.__doc__ for module in MODULES}

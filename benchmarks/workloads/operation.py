@@ -41,6 +41,15 @@ def _normal(*shape: int) -> Callable[[Any], Any]:
     return lambda rng: rng.standard_normal(shape).astype("f4")
 
 
+def _halved(*shape: int) -> Callable[[Any], Any]:
+    def make(rng: Any) -> Any:
+        import ml_dtypes
+
+        return rng.standard_normal(shape).astype(ml_dtypes.bfloat16)
+
+    return make
+
+
 def _integers(low: int, high: int, *shape: int) -> Callable[[Any], Any]:
     return lambda rng: rng.integers(low, high, shape).astype("i4")
 
@@ -75,6 +84,21 @@ INPUTS: dict[str, Callable[[Any], Any]] = {
     "signal": lambda rng: rng.standard_normal((256, 4096)).astype("f4").astype("c8"),
     "pictures": _normal(32, 32, 32, 16),
     "kernels": _normal(3, 3, 16, 32),
+    "square_bfloat16": _halved(1000, 1000),
+    "vector_bfloat16": _halved(1024),
+    "matrix_bfloat16": _halved(1024, 4096),
+    "tall": _normal(4096, 1024),
+    "choices": _normal(100_000, 16),
+    "few": _integers(-(10**9), 10**9, 100_000),
+    "maps": _normal(8, 28, 28, 64),
+    "filters": _normal(3, 3, 1, 64),
+    "series": _normal(8, 512, 256),
+    "taps": _normal(4, 1, 256),
+    "planes": _normal(8, 28, 28, 128),
+    "bundles": _normal(3, 3, 4, 128),
+    "queries": _normal(1, 2048, 4, 64),
+    "keys": _normal(1, 2048, 4, 64),
+    "values": _normal(1, 2048, 4, 64),
 }
 
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
 from effax.effects.rows import comparison, conversion, elementwise, reduction, transcendental
 from effax.effects.rows import shape as shapes
@@ -264,10 +265,22 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
     Array([0.5, 0.5], dtype=float32)
     """
     x, axes = _prepared("softmax", x, axis, where)
-    largest = _stopped_max(x, axes, where)
-    terms = transcendental.exp(elementwise.sub(_masked(x, where, -math.inf), _like(largest, x)))
-    total = _sum(_masked(terms, where, 0.0), axes)
-    return _masked(elementwise.div(terms, _like(total, x)), where, 0.0)
+
+    @custom_jvp
+    def function(x: Array) -> Array:
+        largest = _stopped_max(x, axes, where)
+        terms = transcendental.exp(elementwise.sub(_masked(x, where, -math.inf), _like(largest, x)))
+        total = _sum(_masked(terms, where, 0.0), axes)
+        return _masked(elementwise.div(terms, _like(total, x)), where, 0.0)
+
+    @function.defjvp
+    def function_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+        """The derivative of the result alone: of a quotient it would read the exponentials too."""
+        y, t = function(*primals), _masked(tangents[0], where, 0.0)
+        moved = _like(_sum(elementwise.mul(y, t), axes), y)
+        return y, elementwise.mul(y, elementwise.sub(t, moved))
+
+    return function(x)
 
 
 @whole("axis", "algorithm")

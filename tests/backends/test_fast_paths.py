@@ -239,6 +239,11 @@ ROUNDED = {
         (lambda x: lax.cumprod(1 + 0.01 * x.reshape(64, 64), 0), NUMBERS),
         (lambda x: lax.cumprod(x, 0, reverse=True), INTEGERS),
     ],
+    "cumlogsumexp": [
+        (lambda x: lax.cumlogsumexp(x.reshape(32, 128), 0), FLOATS),
+        (lambda x: lax.cumlogsumexp(x.reshape(64, 64), 1, reverse=True), FLOATS),
+        (lambda x: lax.cumlogsumexp(x, 0, reverse=True), np.tile(NUMBERS, 8)),
+    ],
     "pow": [
         (jnp.power, FLOATS, RNG.permutation(FLOATS)),
         (

@@ -83,11 +83,17 @@ QUESTIONS = {
             ("rem", "int32"),
         ]
     },
+    **{
+        ("cumlogsumexp", f"{shape} {axis}"): (
+            lambda x, axis=axis: lax.cumlogsumexp(x, axis), [Struct(shape, "float32")]
+        )
+        for shape, axis in [*LANES, *TALL[:1]]
+    },
     ("rem_float", "f32"): (lax.rem, [Struct((LONG,), "float32")] * 2),
     **{
         ("convolution", f"{groups} {rank}"): (
             _convolve(groups, rank),
-            [Struct((4, *(1 << 18 // rank,) * rank, 16), "float32"),
+            [Struct((4, *(1 << (18 // rank),) * rank, 16), "float32"),
              Struct((*(3,) * rank, 16 // groups, 16), "float32")],
         )
         for groups, rank in [(16, 1), (16, 2), (4, 2), (1, 3)]

@@ -13,14 +13,13 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
-from effax.backends.xla.fast.path import PATHS, fast_path
+from effax.backends.xla.fast.path import PATHS, fast_path, loop
 from effax.backends.xla.lowering.writer import Name
 from effax.effects.dtypes import is_complex, is_inexact
 from effax.effects.effect import Effect
 from effax.effects.rows import control, cumulative, elementwise, shape
 from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.stage import stage
 
 Combine = Callable[[Any, Any], Any]
 
@@ -37,15 +36,15 @@ BLOCK = 128
 XLA_BLOCK = 16
 
 
-def _long_rows(exact: bool) -> Callable[..., bool]:
+def _long_rows(exact: bool, dear: bool) -> Callable[..., bool]:
     def when(x: Name, *, axis: int, reverse: bool) -> bool:
         type = x.type
         n = type.shape[axis]
         if type.size < LARGE or n < ROWS or is_complex(type.dtype):
             return False
         if type.ndim == 1:
-            return _in_any_order(exact, type) or (n >= LONG and not reverse)
-        if axis > 0 and type.size > MOST and not _in_any_order(exact, type):
+            return _in_any_order(exact, type) or (n >= LONG and (dear or not reverse))
+        if not dear and axis > 0 and type.size > MOST and not _in_any_order(exact, type):
             return False
         return type.size // n >= WIDE
 
@@ -60,24 +59,13 @@ def _in_any_order(exact: bool, type: ShapedArray) -> bool:
 def _scan_rows(combine: Combine, rows: Any, first: Any, reverse: bool) -> Any:
     """All prefixes along the leading axis, by a loop over it."""
     type = typeof(rows)
-    row = ShapedArray(type.shape[1:], type.dtype)
 
     def step(total: Any, x: Any) -> list[Any]:
         total = combine(total, x)
         return [total, total]
 
-    body = stage(step, [row, row], "step").program
-    start = shape.full(row.shape, first, type.dtype)
-    return control.scan(
-        start,
-        rows,
-        body=body,
-        consts=0,
-        carry=1,
-        length=type.shape[0],
-        reverse=reverse,
-        unroll=1,
-    )[1]
+    start = shape.full(type.shape[1:], first, type.dtype)
+    return loop("step", step, [rows], carry=[start], reverse=reverse)[1]
 
 
 def _scan_blocks(combine: Combine, rows: Any, first: Any) -> Any:
@@ -126,8 +114,17 @@ def _scan_short_blocks(effect: Effect, combine: Combine, x: Any) -> Any:
     return shape.concatenate(result, combine(rest, total), axis=0)
 
 
-def _along(effect: Effect, combine: Combine, first: Callable[[Any], Any], exact: bool) -> None:
-    @fast_path(effect, effect.name, on=("cpu",), when=_long_rows(exact))
+def _along(
+    effect: Effect,
+    combine: Combine,
+    first: Callable[[Any], Any],
+    *,
+    exact: bool,
+    dear: bool = False,
+) -> None:
+    """Enter the path of an effect; `dear` is what takes longer to combine than to turn."""
+
+    @fast_path(effect, effect.name, on=("cpu",), when=_long_rows(exact, dear))
     def scanned(x: Any, *, axis: int, reverse: bool) -> Any:
         type = typeof(x)
         others = [i for i in range(type.ndim) if i != axis]
@@ -141,7 +138,7 @@ def _along(effect: Effect, combine: Combine, first: Callable[[Any], Any], exact:
                 (lambda y: shape.rev(y, dims=(0,))) if reverse else (lambda y: y)
             )
             if type.ndim == 1:
-                return _scan_short_blocks(effect, combine, x)
+                return turn(_scan_short_blocks(effect, combine, turn(x)))
             result = turn(_scan_blocks(combine, turn(rows), identity))
         back = tuple(order.index(i) for i in range(type.ndim))
         return shape.transpose(result, permutation=back)
@@ -149,6 +146,7 @@ def _along(effect: Effect, combine: Combine, first: Callable[[Any], Any], exact:
 
 _along(cumulative.cumsum, elementwise.add, lambda _: 0, exact=False)
 _along(cumulative.cumprod, elementwise.mul, lambda _: 1, exact=False)
+_along(cumulative.cumlogsumexp, cumulative.logaddexp, lowest, exact=False, dear=True)
 _along(cumulative.cummax, elementwise.max, lowest, exact=True)
 _along(cumulative.cummin, elementwise.min, highest, exact=True)
 

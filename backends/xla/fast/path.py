@@ -21,8 +21,10 @@ from effax.backends.xla.lowering.writer import Name, Writer, rules
 from effax.effects import config
 from effax.effects.columns import load, load_family
 from effax.effects.effect import Effect
-from effax.effects.rows.control import call, remat
-from effax.effects.types import ShapedArray, typeof
+from effax.effects.rows.control import call, cond, row_type, scan
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.reduction import reduce_or
+from effax.effects.types import ShapedArray, int32, typeof
 from effax.interpreters.stage import stage
 
 PATHS: Final[dict[str, Effect]] = {"pieces": call}
@@ -80,9 +82,33 @@ def fast_path(
     return fill
 
 
-def computed(*values: Any) -> Sequence[Any]:
-    """The values, behind a barrier: XLA computes each once, and fuses none into what reads it."""
-    same = stage(lambda *xs: list(xs), [typeof(x) for x in values], "computed").program
-    return cast(
-        "Sequence[Any]", remat(*values, program=same, policy=None, prevent_cse=True, again=True)
+def loop(
+    name: str,
+    step: Callable[..., Sequence[Any]],
+    rows: Sequence[Any],
+    *,
+    consts: Sequence[Any] = (),
+    carry: Sequence[Any] = (),
+    reverse: bool = False,
+) -> Sequence[Any]:
+    """The last carry, then what the steps give: `step(*consts, *carry, *row)` for each row."""
+    types = [*map(typeof, (*consts, *carry)), *(row_type(typeof(x)) for x in rows)]
+    found = scan(
+        *(*consts, *carry, *rows),
+        body=stage(step, types, name).program,
+        consts=len(consts),
+        carry=len(carry),
+        length=typeof(rows[0]).shape[0],
+        reverse=reverse,
+        unroll=1,
     )
+    return cast("Sequence[Any]", found)
+
+
+def plain_where(doubt: Any, effect: Effect, near: Callable[..., Any], *operands: Any) -> Any:
+    """The effect itself if any element is in doubt, else what is near enough for all."""
+    any_doubt = reduce_or(doubt, axes=tuple(range(typeof(doubt).ndim)))
+    ways = (lambda *xs: [near(*xs)], lambda *xs: [effect(*xs)])
+    types = [typeof(x) for x in operands]
+    branches = tuple(stage(way, types, effect.name).program for way in ways)
+    return cond(convert_element_type(any_doubt, dtype=int32), *operands, branches=branches)[0]

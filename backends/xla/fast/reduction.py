@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.backends.xla.fast.path import fast_path, taken
+from effax.backends.xla.fast.path import fast_path, loop, taken
 from effax.backends.xla.fast.reduction_surviving import nan_survives, uses_of
 from effax.backends.xla.lowering.reduction import add, compare, reduce_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
@@ -19,18 +19,21 @@ from effax.effects.dtypes import bit_width, iinfo, is_float, is_integer
 from effax.effects.effect import Effect
 from effax.effects.rows import (
     comparison,
-    control,
     elementwise,
     logical,
     reduction,
     selection,
     shape,
 )
-from effax.effects.rows.conversion import bitcast_convert_type, from_ordered_bits, ordered_bits
+from effax.effects.rows.conversion import (
+    bitcast_convert_type,
+    convert_element_type,
+    from_ordered_bits,
+    ordered_bits,
+)
 from effax.effects.rows.reduction import highest, lowest
 from effax.effects.rows.sorting import take_along
 from effax.effects.types import ShapedArray, bfloat16, bool_, float32, int16, int32, typeof
-from effax.interpreters.stage import stage
 
 LARGE = 2048
 """Elements from which the longer program is worth compiling."""
@@ -125,7 +128,6 @@ def _by_rows(x: Any, axis: int, better: Callable[[Any, Any], Any], index_dtype: 
     row = ShapedArray(rest, typeof(x).dtype)
     if row.dtype == bfloat16:  # otherwise XLA widens all rows to float32 beforehand
         rows = bitcast_convert_type(rows, dtype=int16)
-    index = ShapedArray((), index_dtype)
 
     def step(best: Any, where: Any, place: Any, new: Any) -> list[Any]:
         if row.dtype == bfloat16:
@@ -138,19 +140,10 @@ def _by_rows(x: Any, axis: int, better: Callable[[Any, Any], Any], index_dtype: 
         return [selection.select_n(wins, best, new), selection.select_n(wins, where, here)]
 
     first = shape.squeeze(shape.slice_axis(x, axis, 0, 1), (axis,))
-    types = [row, ShapedArray(rest, index_dtype), index, ShapedArray(rest, typeof(rows).dtype)]
-    return control.scan(
-        first,
-        shape.full(tuple(rest), 0, index_dtype),
-        shape.iota(dtype=index_dtype, shape=(n,), dimension=0),
-        rows,  # the first row again: without it XLA would copy all the other rows
-        body=stage(step, types, "step").program,
-        consts=0,
-        carry=2,
-        length=n,
-        reverse=False,
-        unroll=1,
-    )[1]
+    start = shape.full(tuple(rest), 0, index_dtype)
+    places = shape.iota(dtype=index_dtype, shape=(n,), dimension=0)
+    # The first row again: without it XLA would copy all the other rows.
+    return loop("step", step, [places, rows], carry=[first, start])[1]
 
 
 _place(reduction.argmax, reduction.reduce_max, comparison.gt)
@@ -165,20 +158,34 @@ MANY = 64
 """Rows from which a vector of lanes is enough for each; fewer have as many as fill loops."""
 
 
-def _folds_neighbours(x: Name, *, axes: tuple[int, ...]) -> bool:
+def _worth_lanes(x: Name, *, axes: tuple[int, ...]) -> bool:
     type = x.type
-    first = type.ndim - len(axes)
-    if type.size < FEW or tuple(sorted(axes)) != tuple(range(first, type.ndim)):
+    if type.size < FEW:
         return False
     ordered = is_integer(type.dtype) or is_float(type.dtype)
-    length = math.prod(type.shape[first:])
-    return ordered and bit_width(type.dtype) >= 16 and length >= LEAST
+    wide = ordered and bit_width(type.dtype) >= 16
+    return _is_half(type) or (wide and _folds_neighbours(type, axes, 1))
+
+
+def _is_half(type: ShapedArray) -> bool:
+    return is_float(type.dtype) and bit_width(type.dtype) == 16
+
+
+def _folds_neighbours(type: ShapedArray, axes: tuple[int, ...], rows: int) -> bool:
+    """Whether the axes are the last ones, of so many rows that are long enough."""
+    first = type.ndim - len(axes)
+    if tuple(sorted(axes)) != tuple(range(first, type.ndim)):
+        return False
+    return math.prod(type.shape[first:]) >= LEAST and math.prod(type.shape[:first]) >= rows
 
 
 def _in_lanes(effect: Effect, opposite: Effect, worst: str) -> None:
-    @fast_path(effect, effect.name, on=("cpu",), when=_folds_neighbours)
+    @fast_path(effect, effect.name, on=("cpu",), when=_worth_lanes)
     def extremum(x: Any, *, axes: tuple[int, ...]) -> Any:
         type = typeof(x)
+        if _is_half(type) and not _folds_neighbours(type, axes, MANY):  # else one by one
+            found = effect(convert_element_type(x, dtype=float32), axes=axes)
+            return convert_element_type(found, dtype=type.dtype)
         kept = type.shape[: type.ndim - len(axes)]
         rows = shape.reshape(x, shape=(math.prod(kept), type.size // math.prod(kept)))
         if is_float(type.dtype):
@@ -191,10 +198,12 @@ def _in_lanes(effect: Effect, opposite: Effect, worst: str) -> None:
         return shape.reshape(found, shape=kept)
 
 
-def _lanes(count: int, length: int) -> int:
+def _lanes(count: int, length: int, width: int) -> int:
     """Return the number of lanes into which rows are folded: a divisor of their length if one is
-    good.
+    good. Of elements of 16 bits more lanes are, whatever is left.
     """
+    if count >= MANY and length >= 256 and width == 16:
+        return 32
     wanted = (16, 8, *range(64, 16, -1)) if count >= MANY else range(4096, 127, -1)
     return next(
         (n for n in wanted if length % n == 0 and length >= 8 * n), min(wanted[0], length // 4)
@@ -207,7 +216,7 @@ def _fold(effect: Effect, opposite: Effect, rows: Any) -> Any:
     The lanes are folded by the opposite of their complements: XLA would make one of two folds.
     """
     count, length = typeof(rows).shape
-    lanes = _lanes(count, length)
+    lanes = _lanes(count, length, bit_width(typeof(rows).dtype))
     whole = length // lanes * lanes
     laned = shape.slice_axis(rows, 1, 0, whole)
     laned = shape.reshape(laned, shape=(count, whole // lanes, lanes))

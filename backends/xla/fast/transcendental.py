@@ -12,22 +12,19 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.backends.xla.fast.path import fast_path
+from effax.backends.xla.fast.path import fast_path, plain_where
 from effax.backends.xla.lowering.writer import Name
 from effax.effects.effect import Effect
 from effax.effects.rows import (
     comparison,
-    control,
     elementwise,
     logical,
-    reduction,
     selection,
     shape,
     transcendental,
 )
 from effax.effects.rows.conversion import bitcast_convert_type, convert_element_type
 from effax.effects.types import float32, float64, int32, int64, typeof
-from effax.interpreters.stage import stage
 
 LARGE = 2048
 """Elements from which the longer program is worth compiling."""
@@ -110,19 +107,15 @@ def _periodic(effect: Effect, near: Callable[[Any], Any], odd: bool) -> None:
     def circular(x: Any) -> Any:
         size = elementwise.abs(x)
 
-        def reduced(x: Any) -> list[Any]:
+        def reduced(x: Any) -> Any:
             value = convert_element_type(near(x), dtype=float32)
             if odd:
                 tiny = comparison.lt(elementwise.abs(x), TINY)
                 value = selection.select_n(tiny, value, x)
-            return [value]
+            return value
 
         far = logical.and_(comparison.gt(size, FAR), comparison.lt(size, math.inf))
-        any_far = reduction.reduce_or(far, axes=tuple(range(typeof(x).ndim)))
-        ways = (reduced, lambda x: [effect(x)])
-        branches = tuple(stage(way, [typeof(x)], effect.name).program for way in ways)
-        index = convert_element_type(any_far, dtype=int32)
-        return control.cond(index, x, branches=branches)[0]
+        return plain_where(far, effect, reduced, x)
 
 
 _periodic(transcendental.sin, _near_sine, odd=True)

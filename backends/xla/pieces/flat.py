@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from effax.effects.program import Atom, Equation, Program, Variable
+from effax.effects.provenance import joined
+from effax.effects.rows import custom
 from effax.effects.rows.control import call
+
+_OPENED: Final = frozenset({call, *custom.RULED})
 
 
 def flat(program: Program) -> Program:
     """The program with the equations of functions in the place of their calls."""
-    if all(e.effect is not call for e in program.equations):
+    if not any(e.effect in _OPENED for e in program.equations):
         return program
     values: dict[Any, Atom] = {}
     made = list(_written_out(program.equations, values, ""))
@@ -25,8 +29,8 @@ def _written_out(
     """Yield equations with values of their own, noting which stands for each that was there."""
     for e in equations:
         ins = [values.get(x, x) for x in e.inputs]
-        within = "/".join(part for part in (scope, e.scope) if part)
-        if e.effect is call:
+        within = joined(scope, e.scope)
+        if e.effect in _OPENED and "metadata" not in e.attributes:
             inner: Program = e.attributes["program"]
             here: dict[Any, Atom] = dict(zip(inner.inputs, ins, strict=True))
             yield from _written_out(inner.equations, here, within)

@@ -9,6 +9,7 @@ from effax.backends.xla.pieces.cutting import Flow, Stretch
 from effax.backends.xla.pieces.letters import exact
 from effax.backends.xla.pieces.runs import Run
 from effax.effects.program import Atom, Equation, Literal, Program, Variable
+from effax.effects.provenance import tagged, tags_of
 from effax.effects.rows.control import call
 
 
@@ -48,7 +49,8 @@ def _calls(flow: Flow, group: Sequence[Stretch], name: str) -> Iterator[Equation
             given.append(inputs[x.type, key])
         outs = [Variable(None, x.type) for x in e.outputs]
         known.update(zip(e.outputs, outs, strict=True))
-        scope = e.scope if {o.scope for o in others} <= {e.scope} else ""
+        same = {o.scope for o in others} <= {e.scope}
+        scope = e.scope if same else tagged("", tags_of(e.scope))  # which are the same in all
         body.append(Equation(e.effect, given, e.attributes, outs, e.frame, scope))
     outputs = flow.inside(*group[0])[1]
     results = [body[q].outputs[k] for q, k in outputs]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.provenance import tags_of
 
 Letters = npt.NDArray[np.int64]
 
@@ -30,7 +31,7 @@ class Alphabet:
             return self._number(object())
         attributes = tuple([(name, self._key(x)) for name, x in e.attributes.items()])
         try:
-            return self._number((*kind(e), attributes))
+            return self._number((*kind(e), attributes, tags_of(e.scope)))
         except TypeError:  # an attribute that can't be compared
             return self._number(object())
 

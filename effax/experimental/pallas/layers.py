@@ -28,6 +28,10 @@ __dir__ = __all__.copy
 _LOWEST: Final = -1e30
 """A finite stand-in for minus infinity among logits: the difference of two is 0 instead of NaN."""
 
+_ELEMENTS: Final = 8192
+"""Elements of a block of rows on a GPU: on an H100, 16384 rows of 4096 in bfloat16 take 0.095 ms in
+blocks of two, as by XLA's form of a norm, and 0.129 in blocks of eight."""
+
 
 @attrs.frozen
 class _Hints(CompilerParams):
@@ -328,7 +332,7 @@ def rms_norm(
     weight: ArrayLike,
     *,
     epsilon: float = 1e-6,
-    block_rows: int = 8,
+    block_rows: int | None = None,
     interpret: bool = False,
 ) -> Array:
     """Return the rows of `x`, each divided by its root mean square, times `weight`.
@@ -337,7 +341,8 @@ def rms_norm(
       x: of shape (..., H).
       weight: of shape (H,).
       epsilon: added to the mean square.
-      block_rows: how many rows a block has.
+      block_rows: how many rows a block has; by default 8, and on a GPU at most as many as have 8192
+        elements, which its registers hold.
       interpret: whether the kernel is run as a loop on every platform.
 
     Raises:
@@ -350,17 +355,31 @@ def rms_norm(
     n = given.shape[-1]
     if typeof(weight).shape != (n,):
         raise ValueError(f"rms_norm: weight must be of shape ({n},), got {typeof(weight).shape}")
-    rows = jnp.reshape(x, (-1, n))
-    block = min(block_rows, rows.shape[0])
-    spec = BlockSpec((block, n), lambda i: (i, 0))
-    found = pallas_call(
-        functools.partial(_norm_kernel, epsilon=epsilon),
-        ShapeDtypeStruct(rows.shape, given.dtype),
-        grid=cdiv(rows.shape[0], block),
-        in_specs=[spec, BlockSpec((1, n), lambda i: (0, 0))],
-        out_specs=spec,
-        compiler_params=CompilerParams(dimension_semantics=("parallel",)),
-        interpret=interpret,
-        name="rms_norm",
-    )(rows, jnp.reshape(weight, (1, n)))
+    rows, weights = jnp.reshape(x, (-1, n)), jnp.reshape(weight, (1, n))
+
+    def normed(block: int, rows: Array, weights: Array) -> Array:
+        block = min(block, rows.shape[0])
+        spec = BlockSpec((block, n), lambda i: (i, 0))
+        found: Array = pallas_call(
+            functools.partial(_norm_kernel, epsilon=epsilon),
+            ShapeDtypeStruct(rows.shape, given.dtype),
+            grid=cdiv(rows.shape[0], block),
+            in_specs=[spec, BlockSpec((1, n), lambda i: (0, 0))],
+            out_specs=spec,
+            compiler_params=CompilerParams(dimension_semantics=("parallel",)),
+            interpret=interpret,
+            name="rms_norm",
+        )(rows, weights)
+        return found
+
+    few = next((b for b in (4, 2) if b * n <= _ELEMENTS), 1)
+    if block_rows is not None or 8 * n <= _ELEMENTS:
+        found = normed(block_rows or 8, rows, weights)
+    else:
+        found = lax.platform_dependent(
+            rows,
+            weights,
+            cuda=functools.partial(normed, few),
+            default=functools.partial(normed, 8),
+        )
     return jnp.reshape(found, given.shape)
