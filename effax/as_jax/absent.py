@@ -31,7 +31,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
         _TENSORSTORE,
         "async_serialize async_deserialize get_tensorstore_spec",
     ),
-    "experimental.control_deps": (_HINT, "control_dep schedule"),
     "experimental.fused": (_HINT, "fused"),
     "experimental.key_reuse": ("", ""),
     "experimental.mosaic": (_PALLAS, "as_tpu_kernel lower_module_to_custom_call"),
@@ -68,12 +67,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
         _CUDNN,
         "get_num_params_in_lstm init_lstm_weight lstm lstm_ref swap_lstm_gates unpack_lstm_weights",
     ),
-    "experimental.roofline": (
-        "effax has no roofline model; Lowered.cost_analysis has XLA's estimate",
-        "roofline roofline_and_grad register_roofline register_standard_roofline "
-        "RooflineResult RooflineRuleContext RooflineShape",
-    ),
-    "experimental.scheduling_groups": (_HINT, "scheduling_group xla_metadata_call"),
     "experimental.source_mapper": (
         _INTERNAL,
         "generate_sourcemaps Pass SourceMapDump all_passes available_passes compile_with_env "
@@ -83,7 +76,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
         _TRANSFER,
         "TransferConnection TransferServer make_error_array start_transfer_server",
     ),
-    "experimental.xla_metadata": (_HINT, "set_xla_metadata"),
     "extend.ifrt_programs": (
         "it is for Python beside devices elsewhere, under Pathways, which effax has no backend for",
         "ifrt_programs",

@@ -9,6 +9,7 @@ __all__ = [
     "colocated_python",
     "compilation_cache",
     "compute_on",
+    "control_deps",
     "hijax",
     "io_callback",
     "jet",
@@ -19,9 +20,12 @@ __all__ = [
     "pallas",
     "pjit",
     "random",
+    "roofline",
+    "scheduling_groups",
     "serialize_executable",
     "shard_map",
     "sparse",
+    "xla_metadata",
 ]
 __dir__ = __all__.copy
 

@@ -2,8 +2,8 @@
 
 An estimate for pictures: one operation for each element of an elementwise effect, two for each
 product of a contraction, the usual counts for matrices, transforms and sorts. Moving data is no
-operation. The bytes are those of operands and results. A loop costs its steps; `while` counts as
-one step, `cond` as its dearest branch.
+operation. The bytes are those of operands and results. A loop costs its steps, a kernel its points;
+`while` counts as one step, `cond` as its dearest branch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from effax.effects.program import Equation
+from effax.effects.program import Equation, Program
+from effax.effects.rows.kernel import points
 
 
 class Cost(NamedTuple):
@@ -24,15 +25,50 @@ class Cost(NamedTuple):
 
 def cost(e: Equation) -> Cost:
     """The cost of an equation, with the programs inside it."""
-    inside = [total(p.equations) for p in e.programs()]
+    inside = [(total(p.equations), times) for p, times in runs(e)]
     if not inside:
-        ins, outs = [x.type for x in e.inputs], [x.type for x in e.outputs]
-        count = _FLOPS.get(e.effect.family, _nothing)
-        return Cost(count(e, ins, outs), float(sum(t.size * t.dtype.itemsize for t in ins + outs)))
+        return Cost(operations(e), bytes_moved(e))
     if e.effect.name == "cond":
-        return max(inside)
-    steps = e.attributes["length"] if e.effect.name == "scan" else 1
-    return Cost(steps * sum(c.flops for c in inside), steps * sum(c.bytes for c in inside))
+        return max(one for one, _ in inside)
+    flops, moved = (sum(one[i] * times for one, times in inside) for i in range(2))
+    return Cost(flops, moved)
+
+
+def runs(e: Equation) -> list[tuple[Program, int]]:
+    """The programs that performing an equation runs, each with how often; all branches of `cond`.
+
+    Programs that belong to other transforms are left out: the transposed solver of a linear solve,
+    and the primal program of a call of its forward half.
+    """
+    name, given = e.effect.name, e.attributes
+    if name == "scan":
+        return [(given["body"], given["length"])]
+    if name == "kernel":
+        return [(given["program"], points(given["grid"]))]
+    if e.effect.family in ("reduction", "window"):
+        return []  # a fold by a program counts as one operation for each element, as any other
+    only = _RUN.get(name)
+    return [(p, 1) for p in ([given[only]] if only is not None else e.programs())]
+
+
+_RUN: Final = {
+    "custom_vjp_forward": "forward",
+    "each_lane": "program",
+    "linear_solve": "solve",
+}
+"""Effects that run one of their programs, and the attribute that it is."""
+
+
+def operations(e: Equation) -> float:
+    """The operations of an equation by its family, as if it had no programs inside."""
+    ins, outs = [x.type for x in e.inputs], [x.type for x in e.outputs]
+    return _FLOPS.get(e.effect.family, _nothing)(e, ins, outs)
+
+
+def bytes_moved(e: Equation) -> float:
+    """The bytes of an equation's operands and results."""
+    types = [x.type for x in (*e.inputs, *e.outputs)]
+    return float(sum(t.size * t.dtype.itemsize for t in types))
 
 
 def total(equations: Sequence[Equation]) -> Cost:
@@ -91,6 +127,7 @@ _FLOPS: Final[dict[str, Count]] = {
     "contraction": _contraction,
     "convolution": _convolution,
     "linalg": _matrices,
+    "condensed": _matrices,
     "fourier": _transform,
     "sorting": _sort,
 }

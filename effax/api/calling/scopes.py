@@ -27,7 +27,7 @@ def named_scope(name: str) -> Iterator[None]:
     """
     if not isinstance(name, str):
         raise TypeError(f"named_scope name argument must be a string, got {name!r}")
-    opened = [(h, h.scope, h.scoped) for h in _recorders()]
+    opened = [(h, h.scope, h.scoped) for h in recorders()]
     for recorder, _, _ in opened:
         recorder.scope, recorder.scoped = scope_opened(recorder, name), innermost()
     try:
@@ -37,7 +37,7 @@ def named_scope(name: str) -> Iterator[None]:
             recorder.scope, recorder.scoped = scope, scoped
 
 
-def _recorders() -> Iterator[Any]:
+def recorders() -> Iterator[Any]:
     """The handlers that write down what is performed here, out to the first that takes all."""
     handler = innermost()
     while handler is not bottom:

@@ -14,6 +14,7 @@ from effax.backends.xla import artifact
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, innermost
+from effax.effects.interning import keep
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.effects.types import float0
 from effax.effects.value import is_symbolic_length
@@ -98,10 +99,7 @@ def convert(
         key = (tree, tuple(leaves), trace_key())
         if key not in kept:
             specs = specified(args, polymorphic_shapes, polymorphic_constraints)
-            found = exporting(*specs, **specified(kwargs, None))
-            if len(kept) >= _KEPT:
-                del kept[next(iter(kept))]
-            kept[key] = found
+            return keep(kept, key, exporting(*specs, **specified(kwargs, None)), _KEPT)
         return kept[key]
 
     @functools.wraps(fun_jax)
