@@ -16,7 +16,7 @@ WORKERS ?= 2
 PYTEST = $(PY) -m pytest -q -n $(WORKERS)
 SOURCES = setup.py effax effects interpreters backends tests $(wildcard docs examples papers benchmarks)
 
-.PHONY: help accelerators accelerators-compilers test test-all check lint types pyright tensorflow layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
+.PHONY: help accelerators accelerators-compilers test test-all check lint types pyright tensorflow ray layers paths processors unit fuzz hostile conformance conformance-day demo papers bench \
 	libraries libraries-own array-api site dist release format sizes names clean
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make pyright   examples, papers and programs of users under the second type checker"
 	@echo "make mutants   small mistakes in each rule, and which law finds them"
 	@echo "make tensorflow  jax2tf, where TensorFlow is installed"
+	@echo "make ray       a job of processes that Ray starts, and starts again"
 	@echo "make accelerators  compile all cells for a TPU and a GPU that are not there"
 	@echo "make paths     the tests with fast paths switched off, all and each, and on at all sizes"
 	@echo "make hostile   sizes, threads, forks, interpreter exit, hostile files: the slow ones too"
@@ -45,6 +46,13 @@ help:
 
 # ---- environments: a stamp says that a file of requirements is installed
 
+# Beside $(VENV), a folder of its own for a stamp, with what its first file of requirements names.
+define ENVIRONMENT
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
+	@$(@D)/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python $(INSTALL) --require-hashes -r $<
+endef
+
 $(VENV)/.runtime: requirements/runtime.txt pyproject.toml setup.py
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
 	@$(PY) -c "" 2>/dev/null || { echo "setting up $(VENV) with `$(PYTHON) --version`"; $(PYTHON) -m venv --clear $(VENV); }
@@ -58,46 +66,40 @@ $(VENV)/.test: requirements/test.txt $(VENV)/.runtime
 
 # jax is kept out of .venv: nothing that is tested may find it there.
 $(VENV)-bench/.bench: requirements/bench.txt requirements/runtime.txt pyproject.toml setup.py
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
-	@$(VENV)-bench/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-bench
-	@$(VENV)-bench/bin/python $(INSTALL) --require-hashes -r requirements/bench.txt
-	@$(VENV)-bench/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	$(ENVIRONMENT)
+	@$(@D)/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # JAX's own tests run here: what they import, and no jax.
 $(VENV)-conformance/.conformance: requirements/conformance.txt requirements/runtime.txt
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
-	@$(VENV)-conformance/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-conformance
-	@$(VENV)-conformance/bin/python $(INSTALL) --require-hashes -r requirements/conformance.txt
+	$(ENVIRONMENT)
 	@touch $@
 
 # The compilers for chips make clients where they are found, so they have a place of their own.
 $(VENV)-accelerators/.accelerators: requirements/accelerators.txt requirements/test.txt requirements/runtime.txt
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
-	@$(VENV)-accelerators/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-accelerators
-	@$(VENV)-accelerators/bin/python $(INSTALL) --require-hashes -r requirements/accelerators.txt
-	@$(VENV)-accelerators/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	$(ENVIRONMENT)
+	@$(@D)/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 # TensorFlow beside effax: its functions in effax, and effax's in it.
 $(VENV)-tensorflow/.tensorflow: requirements/tensorflow.txt requirements/test.txt requirements/runtime.txt
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
-	@$(VENV)-tensorflow/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-tensorflow
-	@$(VENV)-tensorflow/bin/python $(INSTALL) --require-hashes -r requirements/tensorflow.txt
-	@$(VENV)-tensorflow/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	$(ENVIRONMENT)
+	@$(@D)/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)-site/.site: requirements/site.txt requirements/runtime.txt
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
-	@$(VENV)-site/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-site
-	@$(VENV)-site/bin/python $(INSTALL) --require-hashes -r requirements/runtime.txt
-	@$(VENV)-site/bin/python $(INSTALL) --require-hashes -r requirements/site.txt
+# Ray as the launcher of a job of processes.
+$(VENV)-ray/.ray: requirements/ray.txt requirements/test.txt requirements/runtime.txt
+	$(ENVIRONMENT)
+	@$(@D)/bin/python $(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)-site/.site: requirements/runtime.txt requirements/site.txt
+	$(ENVIRONMENT)
+	@$(@D)/bin/python $(INSTALL) --require-hashes -r requirements/site.txt
 	@touch $@
 
 $(VENV)-pyright/.pyright: requirements/pyright.txt
-	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.14 with venv found: make PYTHON=/path/to/python"; exit 1; }
-	@$(VENV)-pyright/bin/python -c "" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)-pyright
-	@$(VENV)-pyright/bin/python $(INSTALL) --require-hashes -r requirements/pyright.txt
+	$(ENVIRONMENT)
 	@touch $@
 
 # ---- checks
@@ -107,7 +109,7 @@ $(VENV)-pyright/.pyright: requirements/pyright.txt
 
 test: check unit
 
-test-all: check pyright tensorflow $(VENV)/.test
+test-all: check pyright tensorflow ray $(VENV)/.test
 	$(PYTEST)
 
 check: lint types layers
@@ -133,6 +135,10 @@ accelerators: accelerators-compilers
 # jax2tf: half a gigabyte of wheels, and half a minute.
 tensorflow: $(VENV)-tensorflow/.tensorflow
 	EFFAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3 $(VENV)-tensorflow/bin/python -m pytest -q tests/tf
+
+# A job by Ray with a process killed: a hundred megabytes of wheels, and a minute.
+ray: $(VENV)-ray/.ray
+	EFFAX_PLATFORMS=cpu $(VENV)-ray/bin/python -m pytest -q tests/processes/test_ray.py
 
 layers: $(VENV)/.test
 	$(VENV)/bin/lint-imports
@@ -245,4 +251,4 @@ sizes:
 	@find effax effects interpreters backends -name '*.py' -exec wc -l {} + | sort -rn | head -30
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance $(VENV)-pyright $(VENV)-site $(VENV)-tensorflow build dist docs/reference *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-conformance $(VENV)-pyright $(VENV)-site $(VENV)-tensorflow $(VENV)-ray build dist docs/reference *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

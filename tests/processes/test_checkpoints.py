@@ -218,7 +218,6 @@ def test_training_that_is_killed_ends_as_if_it_never_was(tmp_path, kills, steps)
     assert parameters(alone) == parameters(killed)
 
 
-@pytest.mark.slow
 def test_preemption(tmp_path):
     """SIGTERM to one process: all save after the same step, and leave; the next job goes on."""
     steps = 100

@@ -13,7 +13,7 @@ CHECKS = len(re.findall(r"^@check", (jobs.PROGRAMS / "checks.py").read_text(), r
     ("processes", "devices"),
     [
         (2, 2),
-        pytest.param(4, 2, marks=pytest.mark.slow),
+        (4, 2),
         pytest.param(3, 1, marks=pytest.mark.slow),
     ],
 )

@@ -55,7 +55,7 @@ def killed(processes, devices, victim):
         (3, 1, 0),
         pytest.param(3, 1, 1, marks=SLOW),
         pytest.param(2, 2, 1, marks=SLOW),
-        pytest.param(4, 2, 0, marks=SLOW),
+        (4, 2, 0),
     ],
 )
 def test_the_others_end_by_name(processes, devices, victim):
