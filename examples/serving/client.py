@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import io
 import subprocess
 import sys
 import threading
@@ -20,25 +19,20 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from npy import pack, unpack
 
 TIMEOUT = 15.0
 """Seconds for one request."""
 
 
-def npy(x):
-    file = io.BytesIO()
-    np.save(file, x)
-    return file.getvalue()
-
-
 def predict(connection, x):
     """The server's result for one example. Raises RuntimeError for an answer that is an error."""
-    connection.request("POST", "/predict", npy(x))
+    connection.request("POST", "/predict", pack(x))
     response = connection.getresponse()
     body = response.read()
     if response.status != 200:
         raise RuntimeError(f"{response.status}: {body.decode(errors='replace')}")
-    return np.load(io.BytesIO(body), allow_pickle=False)
+    return unpack(body)
 
 
 def connect(url):

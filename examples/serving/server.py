@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import queue
 import signal
@@ -24,6 +23,7 @@ from concurrent.futures import TimeoutError as Late
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
+from npy import pack, unpack
 from run_exported import Program
 
 LARGEST_BODY = 1 << 20
@@ -47,7 +47,6 @@ class Batcher:
         self.waiting = queue.Queue(max_waiting)
         self.requests = self.batches = 0
         self.sizes = sorted({*(1 << i for i in range(max_batch.bit_length())), max_batch})
-        self.sizes = [n for n in self.sizes if n <= max_batch]
         for n in self.sizes:
             program(np.zeros((n, *self.shape), self.dtype))
         self.thread = threading.Thread(target=self.work, daemon=True)
@@ -125,8 +124,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # the body is not read
             return self.refuse(413, f"a request must have 1 to {LARGEST_BODY} bytes")
         try:
-            x = np.load(io.BytesIO(self.rfile.read(size)), allow_pickle=False)
-            future = self.batcher.submit(x)
+            future = self.batcher.submit(unpack(self.rfile.read(size)))
         except ValueError as error:
             return self.refuse(400, str(error))
         except Full as error:
@@ -136,11 +134,9 @@ class Handler(BaseHTTPRequestHandler):
         except Late:
             future.cancel()
             return self.refuse(504, f"no result within {PATIENCE:.0f} s")
-        except Exception as error:
+        except Exception as error:  # whatever the program raised in the batch's thread
             return self.refuse(500, f"{type(error).__name__}: {error}")
-        body = io.BytesIO()
-        np.save(body, result)
-        self.answer(200, "application/octet-stream", body.getvalue())
+        self.answer(200, "application/octet-stream", pack(result))
 
     def do_GET(self):
         if self.path != "/stats":

@@ -70,7 +70,7 @@ def serving():
     sys.path.insert(0, str(FOLDER))
     found = {}
     try:
-        for name in ("run_exported", "server", "client", "export_model"):
+        for name in ("npy", "run_exported", "server", "client", "export_model"):
             spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
             found[name] = sys.modules[name] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(found[name])
@@ -144,7 +144,7 @@ def test_requests_are_collected_into_batches(serving, address):
 def test_answers(serving, address, method, path, body, status):
     client = serving["client"]
     if isinstance(body, np.ndarray):
-        body = client.npy(body)
+        body = serving["npy"].pack(body)
     connection = client.connect(address[1])
     try:
         connection.request(method, path, body)
