@@ -63,6 +63,7 @@ class Settings(Referable):
         "random_seed_offset",
         "softmax_custom_jvp",
         "threefry_partitionable",
+        "xla_metadata",
     )
 
     allow_f16_reductions: bool
@@ -87,6 +88,7 @@ class Settings(Referable):
     random_seed_offset: int
     softmax_custom_jvp: bool
     threefry_partitionable: bool
+    xla_metadata: tuple[tuple[str, Any], ...]
 
     def __repr__(self) -> str:
         changed = [
@@ -126,8 +128,9 @@ class _Scope:
 
 
 _lock: Final = threading.RLock()
-_defaults: Final[dict[str, Any]] = {}
-_values: Final[dict[str, Any]] = {}
+# Two are no options: `set_mesh` and `set_xla_metadata` set them, for a while and for one thread.
+_defaults: Final[dict[str, Any]] = {"mesh": None, "xla_metadata": ()}
+_values: Final[dict[str, Any]] = dict(_defaults)
 _interned: Final = Interned[tuple[Any, ...], Settings]()
 _scopes: Final[WeakSet[_Scope]] = WeakSet()
 _scope: Final[ContextVar[_Scope | None]] = ContextVar("effax.config", default=None)
@@ -536,9 +539,6 @@ compiler_enable_remat_pass = _switch(
     "compiler_enable_remat_pass", True, "let XLA compute values again to save memory"
 )
 dump_ir_to = _text("dump_ir_to", None, "write each program compiled into this directory")
-
-# The mesh in context is not an option: `set_mesh` sets it, for a while and for one thread.
-_values["mesh"] = _defaults["mesh"] = None
 
 _key = _settings({})
 

@@ -125,12 +125,17 @@ def _reason(traced: TracedFunction, arguments: dict[str, Any]) -> str:
 
 def _remedy(traced: TracedFunction, arguments: dict[str, Any]) -> str:
     """A way to know the arguments' values, where the transform has one: arrays can't be static."""
-    if traced.transform != "jit" or any(t.shape for t in arguments.values()):
+    how = traced.transform
+    if how not in _WITH_STATIC or any(t.shape for t in arguments.values()):
         return ""
     name, *others = arguments
     if name.isidentifier() and not others:
-        return f"make {name} static (jit's static_argnums or static_argnames={name!r})"
-    return "make the argument static (jit's static_argnums or static_argnames)"
+        return f"make {name} static ({how}'s static_argnums or static_argnames={name!r})"
+    return f"make the argument static ({how}'s static_argnums or static_argnames)"
+
+
+_WITH_STATIC: Final = frozenset(["jit", "checkpoint"])
+"""The transforms that have the options static_argnums and static_argnames."""
 
 
 UNKNOWN: Final = "While a function is traced its arguments have types but no elements."
@@ -170,8 +175,14 @@ class JAXIndexError(EffaxError, IndexError):
     """A value is used as an index, but can't be one."""
 
 
+_LOST: Final = (
+    "Python numbers would lose the rest, so that a derivative through them would be zero without a "
+    "word."
+)
+
+
 class _UnknownElementsError(EffaxError):
-    """An error about a value whose elements are not known.
+    """An error about a value whose elements are not known, or are not all that it carries.
 
     It is made from that value, or from a message: `Error(value)`, `Error("...")`.
     """
@@ -189,11 +200,15 @@ class _UnknownElementsError(EffaxError):
     def message(cls, value: Any) -> str:
         """Return the message for a `value` that can't give the elements asked for."""
         typed = value.type.str_short() if hasattr(value, "type") else type(value).__name__
-        why, remedy = _why_and_remedy(value)
+        if getattr(value, "concrete", lambda: None)() is None:
+            known, (why, remedy) = "known only by its type", _why_and_remedy(value)
+        else:
+            known, why = "that carries more than its elements", _LOST
+            remedy = "take the elements alone by lax.stop_gradient or item()"
         instead = cls.instead + (f"; or {remedy}." if remedy else ".") if cls.instead else ""
         return (
             f"{cls.headline.format(typed)} At {describe(user_frame())}, {cls.asked} was asked of a "
-            f"value known only by its type: {describe_value(value)}. {why} {instead}"
+            f"value {known}: {describe_value(value)}. {why} {instead}"
         ).rstrip()
 
 

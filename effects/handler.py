@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from effax.effects.config import trace_key
 from effax.effects.contexts import put, put_back
+from effax.effects.dtypes import is_inexact
 from effax.effects.errors import (
     UNKNOWN,
     ConcretizationTypeError,
@@ -128,11 +129,17 @@ class Carrier(Value):
     def __int__(self) -> int:
         return int(self._concrete(ConcretizationTypeError, _INSTEAD.format("int")))
 
+    def _exact(self, context: str) -> Any:
+        """The elements for Python, which would lose what an inexact number carries beside them."""
+        if is_inexact(self.dtype):
+            raise ConcretizationTypeError(self, context)
+        return self._concrete(ConcretizationTypeError, context)
+
     def __float__(self) -> float:
-        return float(self._concrete(ConcretizationTypeError, _INSTEAD.format("float")))
+        return float(self._exact(_INSTEAD.format("float")))
 
     def __complex__(self) -> complex:
-        return complex(self._concrete(ConcretizationTypeError, _INSTEAD.format("complex")))
+        return complex(self._exact(_INSTEAD.format("complex")))
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
         raise TracerArrayConversionError(self)
@@ -150,9 +157,8 @@ class Carrier(Value):
         return self._concrete(ConcretizationTypeError).item(*args)
 
     def tolist(self) -> Any:
-        """The elements as Python numbers; raises `ConcretizationTypeError` where unknown."""
-        called = "The tolist() method was called on traced array."
-        return self._concrete(ConcretizationTypeError, called).tolist()
+        """The elements of exact numbers; `ConcretizationTypeError` for others, or where unknown."""
+        return self._exact("The tolist() method was called on traced array.").tolist()
 
     def __len__(self) -> int:
         if not self.shape:

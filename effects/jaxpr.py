@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from effax.effects.handler import bottom
+from effax.effects.provenance import tags_of
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _CALLED: Final = {"call_jaxpr": "program"}
 ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
+    "all_gather": {"axis_name": "axes", "all_gather_dimension": "axis", "axis_size": "size"},
+    "all_to_all": {"axis_name": "axes", "split_axis": "split", "concat_axis": "concat"},
     "bitcast_convert_type": {"new_dtype": "dtype"},
     "broadcast_in_dim": {"broadcast_dimensions": "dims"},
     "call": {"jaxpr": "program"},
@@ -30,6 +33,8 @@ ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     "custom_vjp_call": _CALLED,
     "pad": {"padding_config": "config"},
     "pure_callback": {"result_avals": "result_types"},
+    "ppermute": {"axis_name": "axes"},
+    "reduce_scatter": {"axis_name": "axes", "scatter_dimension": "axis", "axis_size": "size"},
     "remat": {"jaxpr": "program"},
     "reshape": {"new_sizes": "shape"},
     "rev": {"dimensions": "dims"},
@@ -94,6 +99,12 @@ class SourceInfo(NamedTuple):
 
     frame: Any
     name_stack: str
+
+
+class EquationContext(NamedTuple):
+    """The context of an equation by its name in JAX; `xla_metadata` is None where it has none."""
+
+    xla_metadata: dict[str, Any] | None
 
 
 class ProgramNames:
@@ -211,6 +222,11 @@ class EquationNames:
     def source_info(self) -> SourceInfo:
         """The user's line from which this came."""
         return SourceInfo(self.frame, self.scope)
+
+    @property
+    def ctx(self) -> EquationContext:
+        """The context in which it was staged: the metadata for XLA."""
+        return EquationContext(dict(tags_of(self.scope)) or None)
 
     @property
     def primitive(self) -> Effect:

@@ -96,7 +96,7 @@ class Printer:
         parts = []
         if self.shown.source:
             parts.append(describe(e.frame))
-        scopes = [e.scope] if e.scope else []
+        scopes = [e.scope] if str(e.scope) else []  # one with metadata only has no name
         if "again" in e.attributes:  # a checkpointed function's backward pass has this attribute
             scopes.append("rematted_computation")
         if self.shown.scopes and scopes:

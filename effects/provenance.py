@@ -45,6 +45,55 @@ source: Final = Source()
 UNNAMED: Final = "()"
 """The scope of what is labelled though no scope by name is around it."""
 
+Tags = tuple[tuple[str, Any], ...]
+"""Metadata for XLA by sorted keys, as `experimental.xla_metadata.set_xla_metadata` gives it."""
+
+
+class TaggedScope(str):
+    """A scope in which equations carry metadata for XLA, `tags`; it may have no name.
+
+    Scopes without metadata are plain texts. Two scopes are equal if names and metadata are, and a
+    scope with metadata is never false.
+    """
+
+    __slots__ = ("tags",)
+
+    tags: Tags
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is TaggedScope and self.tags == other.tags and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((str(self), self.tags))
+
+    def __reduce__(self) -> Any:
+        return tagged, (str(self), self.tags)
+
+
+def tagged(scope: str, tags: Tags) -> str:
+    """The scope of these names with this metadata, and no other.
+
+    >>> scope = tagged("layer", (("a", "b"),))
+    >>> scope, tags_of(scope), tags_of("layer")
+    ('layer', (('a', 'b'),), ())
+    """
+    if not tags:
+        return str(scope)
+    made = TaggedScope(scope)
+    made.tags = tags
+    return made
+
+
+def tags_of(scope: str) -> Tags:
+    """Return the metadata for XLA of equations in a scope."""
+    return scope.tags if type(scope) is TaggedScope else ()
+
 
 def labelled(handler: Any, lifting: Callable[..., Any], *performed: Any) -> Any:
     """Call a functor's entry for a handler; what it performs bears the labels from there on.
@@ -52,10 +101,12 @@ def labelled(handler: Any, lifting: Callable[..., Any], *performed: Any) -> Any:
     An equation in a scope by name bears them already.
     """
     before = at, _ = source.at, source.top
-    if at is not None and at.scope:
+    scope = "" if at is None else at.scope
+    if str(scope):
         return lifting(handler, *performed)
-    equation = getattr(at, "equation", at)
-    source.at, source.top = Origin(None if at is None else at.frame, UNNAMED, equation), handler
+    unnamed = tagged(UNNAMED, tags_of(scope))
+    frame, equation = (None if at is None else at.frame), getattr(at, "equation", at)
+    source.at, source.top = Origin(frame, unnamed, equation), handler
     try:
         return lifting(handler, *performed)
     finally:
@@ -68,7 +119,7 @@ def is_named(scope: str) -> bool:
     >>> is_named("jvp(layer)"), is_named("transpose(jvp())"), is_named("")
     (True, False, False)
     """
-    return bool(scope) and not all(x.rstrip(")").endswith("(") for x in scope.split("/"))
+    return bool(str(scope)) and not all(x.rstrip(")").endswith("(") for x in scope.split("/"))
 
 
 def scope_of(recorder: Any) -> str:
@@ -78,7 +129,8 @@ def scope_of(recorder: Any) -> str:
     if at is None or not at.scope:
         return scope
     labels = _labels(source.top, recorder, recorder.scoped)
-    return scope if labels is None else _joined(scope, _under(labels, at.scope))
+    inside = tagged("", tags_of(at.scope)) if labels is None else _under(labels, at.scope)
+    return joined(scope, inside)
 
 
 def transposed(equation: Any) -> Any:
@@ -93,25 +145,32 @@ def inlined(equation: Any, around: Any, top: Any) -> Any:
     """
     if _recorder(innermost()) is not _recorder(top):
         return equation
-    return Origin(equation.frame, _joined(around.scope, equation.scope), equation)
+    return Origin(equation.frame, joined(around.scope, equation.scope), equation)
 
 
 def scope_opened(recorder: Any, name: str) -> str:
     """A recorder's scope with one more name, under the labels of the handlers inside it."""
     labels = _labels(innermost(), recorder, recorder.scoped) or []
-    return _joined(recorder.scope, _under(labels, name))
+    return joined(recorder.scope, _under(labels, name))
 
 
-def _joined(outside: str, inside: str) -> str:
-    return f"{outside}/{inside}" if outside and inside else outside or inside
+def joined(outside: str, inside: str) -> str:
+    """The scope `inside` another: names by slashes; for each key the inner metadata counts."""
+    if type(outside) is not TaggedScope and type(inside) is not TaggedScope:
+        return f"{outside}/{inside}" if outside and inside else outside or inside
+    tags = {**dict(tags_of(outside)), **dict(tags_of(inside))}
+    names = "/".join(name for name in (str(outside), str(inside)) if name not in ("", UNNAMED))
+    return tagged(names, tuple(sorted(tags.items())))
 
 
 def _under(labels: Sequence[str], scope: str) -> str:
     """The scope under these labels, which go to its outermost name."""
-    first, slash, rest = ("" if scope == UNNAMED else scope).partition("/")
-    for label in labels:
-        first = f"{label}({first})"
-    return f"{first}{slash}{rest}"
+    names = str(scope)
+    first, slash, rest = ("" if names == UNNAMED else names).partition("/")
+    if names or not tags_of(scope):
+        for label in labels:
+            first = f"{label}({first})"
+    return tagged(f"{first}{slash}{rest}", tags_of(scope))
 
 
 def _labels(top: Any, end: Any, nearer: Any = None) -> list[str] | None:

@@ -84,7 +84,13 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Leaf], PyTreeD
     >>> tree_flatten({"b": [1, None], "a": 2})
     ([2, 1], PyTreeDef({'a': *, 'b': [*, None]}))
     """
-    return registry.flatten(tree, is_leaf)
+    try:
+        return registry.flatten(tree, is_leaf)
+    except ValueError as error:
+        from effax.effects.key_order import refuse_unsortable
+
+        refuse_unsortable(registry, tree, error)
+        raise
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Leaf]) -> Any:
@@ -112,7 +118,7 @@ def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Leaf]:
     >>> tree_leaves({"b": [1, None], "a": 2})
     [2, 1]
     """
-    return registry.flatten(tree, is_leaf)[0]
+    return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
@@ -125,7 +131,7 @@ def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
     >>> tree_structure({"b": [1, None], "a": 2})
     PyTreeDef({'a': *, 'b': [*, None]})
     """
-    return registry.flatten(tree, is_leaf)[1]
+    return tree_flatten(tree, is_leaf)[1]
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
@@ -214,7 +220,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     >>> tree_map(lambda x, y: x + y, (1, [2]), (10, [20]))
     (11, [22])
     """
-    leaves, treedef = registry.flatten(tree, is_leaf)
+    leaves, treedef = tree_flatten(tree, is_leaf)
     columns = [leaves, *flatten_up_to(treedef, tree, rest, is_leaf, "tree_map tree")]
     return treedef.unflatten(f(*row) for row in zip(*columns, strict=True))
 
@@ -339,7 +345,7 @@ def tree_transpose(
     >>> tree_transpose(outer, inner, {"a": (1, 2), "b": (3, 4)})
     ({'a': 1, 'b': 3}, {'a': 2, 'b': 4})
     """
-    leaves, treedef = registry.flatten(pytree_to_transpose, is_leaf)
+    leaves, treedef = tree_flatten(pytree_to_transpose, is_leaf)
     if inner_treedef is None:
         inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
     width = inner_treedef.num_leaves
@@ -372,7 +378,11 @@ def tree_flatten_with_path(
         def asked(_: KeyPath, subtree: Any) -> bool:
             return is_leaf(subtree)
 
-    return registry.flatten_with_path(tree, asked)
+    try:
+        return registry.flatten_with_path(tree, asked)
+    except ValueError:
+        tree_flatten(tree)  # says which keys of a dict can't be sorted, if that is the reason
+        raise
 
 
 def tree_leaves_with_path(

@@ -29,7 +29,7 @@ from effax.effects.program import (
     used_inputs,
     without_dead_code,
 )
-from effax.effects.provenance import scope_of, source
+from effax.effects.provenance import scope_of, source, tagged
 from effax.effects.rows.shape import dimension_as_value
 from effax.effects.rows.state import AbstractRef, Given, OwnedRef, Ref
 from effax.effects.types import ShapedArray, snapshot, typeof
@@ -265,6 +265,7 @@ def stage(
       traced: the user's function and the names of its arguments, for messages.
     """
     handler = Stage(None, traced)
+    handler.scope = tagged("", trace_key().xla_metadata)
     arguments = [handler.input(t) for t in types]
     token = put(current, handler)
     try:

@@ -97,6 +97,9 @@ HOST: Final = frozenset({debug_callback, pure_callback, io_callback, sequenced_c
 """The effects that Python code on the host answers."""
 
 
+_ADVICE: Final = "return what result_shape_dtypes announces, or announce what the callback returns"
+
+
 def answer(
     callback: Callable[..., Sequence[Any]],
     operands: Sequence[Any],
@@ -111,7 +114,7 @@ def answer(
     if len(results) != len(result_types):
         raise TypeError(
             f"the callback {callback} returned {len(results)} results, but {len(result_types)} "
-            "were announced"
+            f"were announced; {_ADVICE}"
         )
     return tuple(
         _typed(callback, i, x, t)
@@ -129,7 +132,7 @@ def _typed(callback: Any, i: int, x: Any, type_: ShapedArray) -> np.ndarray[Any,
             raise TypeError(
                 f"Incorrect output {what} for return value #{i}: the callback {callback} was "
                 f"announced as {type_.str_short()}, but it returned "
-                f"{array.dtype.name}{list(array.shape)}"
+                f"{array.dtype.name}{list(array.shape)}; {_ADVICE}"
             )
     return array.astype(type_.dtype, copy=False)
 

@@ -104,7 +104,7 @@ reduce_scatter = Effect(
 def _exchange_type(
     x: ShapedArray, *, axes: Axes, split: int, concat: int, size: int
 ) -> ShapedArray:
-    _one_name("all_to_all", axes)
+    _named("all_to_all", axes)
     return _resized("all_to_all", _resized("all_to_all", x, split, 1, size), concat, size, 1)
 
 
@@ -112,13 +112,14 @@ all_to_all = Effect(
     "all_to_all", family=FAMILY, typing=_exchange_type, collective=True, facts=LINEAR | SOUND
 )
 """`all_to_all(x, axes, split, concat, size)`: the k-th piece of x along `split` goes to place k,
-which joins what it gets along `concat`."""
+which joins what it gets along `concat`. Places along several axes are counted in row-major order,
+and `size` is their number."""
 
 
 def _permute_type(
     x: ShapedArray, *, axes: Axes, perm: tuple[tuple[int, int], ...], size: int
 ) -> ShapedArray:
-    _one_name("ppermute", axes)
+    _named("ppermute", axes)
     for i, what in enumerate(("source", "destination")):
         places = [pair[i] for pair in perm]
         if len(set(places)) != len(places):
@@ -132,7 +133,7 @@ ppermute = Effect(
     "ppermute", family=FAMILY, typing=_permute_type, collective=True, facts=LINEAR | SOUND
 )
 """`ppermute(x, axes, perm, size)`: x goes from place s to place d for each (s, d) of perm; places
-that get nothing have zeros."""
+that get nothing have zeros. Places are counted as for `all_to_all`."""
 
 
 def _index_type(*, axes: Axes) -> ShapedArray:

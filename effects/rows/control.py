@@ -110,7 +110,10 @@ def _scan_type(
 
 
 call = Effect("call", family="control", typing=_call_type, multiple=True, higher_order=True)
-"""`call(*operands, program, name)`: a program as one operation; what `jit` performs."""
+"""`call(*operands, program, name)`: a program as one operation; what `jit` performs.
+
+With the attribute `metadata` XLA gets the call with these frontend attributes.
+"""
 
 remat = Effect("remat", family="control", typing=_call_type, multiple=True, higher_order=True)
 """`remat(*operands, program, policy, name, prevent_cse)`: a call done again backwards.

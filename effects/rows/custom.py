@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from effax.effects.effect import Effect
 from effax.effects.program import Program
@@ -61,6 +61,9 @@ each_lane = Effect(
 `program` is the effect written out for the whole batch, and what is computed. `lane` performs the
 effect itself, lane by lane: what it means to a handler that has a rule for it.
 """
+
+RULED: Final = (custom_jvp_call, custom_vjp_call, custom_vmap_call, each_lane)
+"""Calls whose rules speak of transforms alone: to compute one is to call its `program`."""
 
 
 def _linear_type(

@@ -1,6 +1,6 @@
 """Naming: values that a policy of `checkpoint` can speak of, their memory, and what is kept.
 
-And what was not kept: `unstored`.
+And values of which XLA is told something, and what was not kept: `unstored`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from effax.effects.effect import Effect
 from effax.effects.facts import LINEAR, POINTWISE, SOUND, STILL
+from effax.effects.provenance import Tags
 from effax.effects.types import ShapedArray
 
 
@@ -18,6 +19,17 @@ def _name_type(x: ShapedArray, *, name: str) -> ShapedArray:
 
 named = Effect("name", family="naming", typing=_name_type, facts=POINTWISE | SOUND)
 """`name(x, name)`: x itself, under a name."""
+
+
+def _annotated_type(x: ShapedArray, *, metadata: Tags) -> ShapedArray:
+    return x
+
+
+annotated = Effect(
+    "xla_metadata_value", family="naming", typing=_annotated_type, facts=POINTWISE | LINEAR | SOUND
+)
+"""`xla_metadata_value(x, metadata)`: x itself; XLA gets the operation that makes it with metadata.
+"""
 
 
 def _moved_type(x: ShapedArray, *, src: str, dst: str) -> ShapedArray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from effax.effects.effect import Effect
 from effax.effects.rows import collective, reduction, shape
 from effax.effects.rows.elementwise import mul
+from effax.effects.rows.selection import select_n
 from effax.effects.rows.shape import move_axis
-from effax.effects.types import int32, typeof
+from effax.effects.types import bool_, int32, typeof
 from effax.interpreters.batch.batched import Batch, repeat, rule
 
 
@@ -94,8 +97,36 @@ def all_to_all_batch(
             ),
             many,
         )
-    pieces = _cut(x if many else repeat(x, size), split + 1, size)  # axes (to, from, ...)
-    return _merged(move_axis(pieces, 1, 0), concat + 1), True
+    x = x if many else repeat(x, handler.size)
+    before, after = _others("all_to_all", handler, axes, size)
+    at, lengths = split + 1, typeof(x).shape
+    parts = (before, handler.size, after, lengths[at] // size)
+    x = shape.reshape(x, shape=(*lengths[:at], *parts, *lengths[at + 1 :]))
+    order = [*range(typeof(x).ndim)]
+    order[0], order[at + 1] = at + 1, 0  # lane i's piece for lane k becomes lane k's from lane i
+    x = shape.transpose(x, permutation=tuple(order))
+    rest = tuple(name for name in axes if name != handler.axis_name)
+    if rest:
+        other = at if before > 1 else at + 2
+        x = collective.all_to_all(x, axes=rest, split=other, concat=other, size=before * after)
+    target = concat + 1 + 3 * (concat >= split)
+    order = [i for i in range(typeof(x).ndim) if i not in (at, at + 1, at + 2)]
+    place = order.index(target)
+    order[place:place] = [at, at + 1, at + 2]
+    lengths = typeof(x := shape.transpose(x, permutation=tuple(order))).shape
+    joined = (*lengths[:place], prod(lengths[place : place + 4]), *lengths[place + 4 :])
+    return shape.reshape(x, shape=joined), True
+
+
+def _others(name: str, handler: Batch, axes: Any, size: int) -> tuple[int, int]:
+    """The numbers of places along the axes before the batch's own, and along those after it."""
+    at, rest = axes.index(handler.axis_name), size // handler.size
+    if 0 < at < len(axes) - 1:
+        raise NotImplementedError(
+            f"{name} over {axes}: an axis of vmap, here {handler.axis_name!r}, must be the first "
+            "or the last of the names; transpose the array, and name it there"
+        )
+    return (1, rest) if at == 0 else (rest, 1)
 
 
 @rule(collective.ppermute)
@@ -105,7 +136,9 @@ def ppermute_batch(
     (x,), (many,) = values, batched
     if handler.axis_name not in axes:
         return collective.ppermute(x, axes=axes, perm=perm, size=size), many
-    x = x if many else repeat(x, size)
+    x = x if many else repeat(x, handler.size)
+    if len(axes) > 1:
+        return _permute_over_several(handler, x, axes, perm, size), True
     source = {d: s for s, d in perm}
     pieces: list[Any] = []
     start = 0
@@ -127,3 +160,34 @@ def ppermute_batch(
 @rule(collective.axis_index)
 def axis_index_batch(handler: Batch, values: list[Any], batched: list[bool], *, axes: Any) -> Any:
     return shape.iota(shape=(handler.size,), dimension=0, dtype=int32), True
+
+
+def _permute_over_several(handler: Batch, x: Any, axes: Any, perm: Any, size: int) -> Any:
+    """Permute over the batch's axis and others: each pair of lanes is a permutation over those.
+
+    A lane may get parts of several lanes, each at other places: which places got something is
+    known from a permutation of True, as zeros may be values too.
+    """
+    before, after = _others("ppermute", handler, axes, size)
+    rest = tuple(name for name in axes if name != handler.axis_name)
+    routes: defaultdict[int, defaultdict[int, list[tuple[int, int]]]]
+    routes = defaultdict(lambda: defaultdict(list))
+    for s, d in perm:
+        (source, from_lane), (target, to_lane) = (
+            divmod(p, handler.size) if before > 1 else reversed(divmod(p, after)) for p in (s, d)
+        )
+        routes[to_lane][from_lane].append((source, target))
+    lanes = []
+    for lane in range(handler.size):
+        row = typeof(x).row()
+        found = shape.full(row.shape, 0, row.dtype)
+        for i, (source, pairs) in enumerate(routes[lane].items()):
+            sent = shape.squeeze(shape.slice_axis(x, 0, source, source + 1), (0,))
+            options = {"axes": rest, "perm": tuple(pairs), "size": before * after}
+            got = collective.ppermute(sent, **options)
+            if i:
+                there = collective.ppermute(shape.full(row.shape, True, bool_), **options)
+                got = select_n(there, found, got)
+            found = got
+        lanes.append(shape.expand_dims(found, (0,)))
+    return shape.concatenate(*lanes, axis=0)

@@ -18,9 +18,8 @@ from effax.effects.rows import control
 from effax.effects.types import ShapedArray
 from effax.interpreters.residual.partition import split
 from effax.interpreters.residual.replaying import again, gives_answers
+from effax.interpreters.residual.verdicts import Policy, verdict_on
 from effax.interpreters.stage import Stage
-
-Policy = Callable[..., Any]
 
 
 class Opening(Stage):
@@ -82,8 +81,7 @@ def expose(
         if any(depends):
             unknown.update(_moved(e, depends) if policy else e.outputs)
         else:
-            types = [x.type for x in e.inputs]
-            verdict = only or (policy and policy(e.effect, *types, **e.attributes))
+            verdict = only or (policy is not None and verdict_on(e, policy))
             if verdict:
                 found.kept.update(dict.fromkeys(e.outputs, verdict))
         found.first.append(first)

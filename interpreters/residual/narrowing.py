@@ -61,7 +61,7 @@ def _of_inputs(program: Program, keep: Sequence[bool]) -> Program:
     return found
 
 
-_OF_CALLS: Final = frozenset({"program", "name", "policy", "prevent_cse", "again"})
+_OF_CALLS: Final = frozenset({"program", "name", "policy", "prevent_cse", "again", "metadata"})
 """Attributes of calls that say nothing of single operands."""
 
 

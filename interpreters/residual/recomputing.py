@@ -37,6 +37,7 @@ STRUCTURAL: Final[frozenset[Effect]] = frozenset(
         logical.not_,
         logical.or_,
         logical.xor,
+        naming.annotated,
         naming.named,
         selection.select_n,
         shape.broadcast_in_dim,

@@ -6,8 +6,6 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
-import attrs
-
 from effax.effects.config import read
 from effax.effects.frames import describe
 from effax.effects.program import Equation, Program, Variable, used_inputs
@@ -17,6 +15,7 @@ from effax.interpreters.residual.exposing import Exposed, expose, opened
 from effax.interpreters.residual.narrowing import narrowed
 from effax.interpreters.residual.partition import SplitPlan, plan_call, split
 from effax.interpreters.residual.replaying import asks
+from effax.interpreters.residual.verdicts import Offloadable
 
 _log: Final = logging.getLogger("effax")
 
@@ -36,34 +35,6 @@ def plan_remat(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPl
     if parts is None:
         return plan_call(unknown, attributes)
     return _plan(program, unknown, attributes, parts)
-
-
-@attrs.frozen(slots=True)
-class Offloadable:
-    """A policy's verdict on results to be stored in another memory meanwhile."""
-
-    src: str
-    dst: str
-
-
-class SavingVerdict:
-    """A policy's verdict on results, as a value: kept, or computed again."""
-
-    __slots__ = ("kept", "name")
-
-    def __init__(self, name: str, kept: bool) -> None:
-        self.name = name
-        self.kept = kept
-
-    def __bool__(self) -> bool:
-        return self.kept
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-Saveable: Final = SavingVerdict("Saveable", True)
-Recompute: Final = SavingVerdict("Recompute", False)
 
 
 def _plan(

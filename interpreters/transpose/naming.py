@@ -13,6 +13,11 @@ def named_transpose(ct: Any, x: Any, *, name: str) -> Any:
     return ct
 
 
+@unary(naming.annotated)
+def annotated_transpose(ct: Any, x: Any, *, metadata: Any) -> Any:
+    return ct
+
+
 @unary(naming.moved)
 def moved_transpose(ct: Any, x: Any, *, src: str, dst: str) -> Any:
     return naming.moved(ct, src=dst, dst=src)

@@ -73,7 +73,5 @@ OUTSIDE_ENTRY_POINTS = {
     "jnp-missing-name",
     "print-a-leak",
     "register-twice",
-    "spec-repeated-axis",
-    "spec-unknown-axis",
     "uint8-overflow",
 }

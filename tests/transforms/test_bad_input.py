@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -207,3 +209,54 @@ def test_platforms_of_plugins_may_be_named() -> None:
     assert float(found) == 2.0
     with pytest.raises(NotImplementedError, match="for other only"):
         lax.platform_dependent(1.0, other=lambda x: x)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [float, complex, math.sin, math.floor, lambda x: x.tolist(), "%.2f".__mod__],
+    ids=["float", "complex", "math", "floor", "tolist", "percent"],
+)
+def test_python_numbers_of_what_is_differentiated_are_refused(convert):
+    """They were made, and the derivative through them was zero."""
+    with pytest.raises(effax.errors.ConcretizationTypeError, match=r"derivative .* zero"):
+        effax.grad(lambda x: x * jnp.asarray(convert(x)))(2.0)
+    with pytest.raises(effax.errors.ConcretizationTypeError):
+        effax.jvp(lambda x: (convert(x), x)[1], (2.0,), (1.0,))
+
+
+def test_what_a_derivative_cannot_change_may_become_a_python_number():
+    def f(x, n):
+        kept = float(lax.stop_gradient(x)), x.item(), int(x), bool(x > 1), float(n)
+        return x * sum(kept)
+
+    assert float(effax.grad(f)(2.0, 3.0)) == 2 + 2 + 2 + 1 + 3
+
+
+def test_a_policy_returns_a_verdict():
+    def gradient(policy):
+        return effax.grad(effax.checkpoint(lambda x: jnp.sin(jnp.sin(x)), policy=policy))(1.0)
+
+    policies = effax.checkpoint_policies
+    for maker in ("save_only_these_names", "save_any_names_but_these", "save_from_both_policies"):
+        with pytest.raises(TypeError, match=f"policy={maker}"):
+            gradient(getattr(policies, maker))
+    for verdict in (None, 1, "yes"):
+        with pytest.raises(TypeError, match=f"returned {verdict!r} for sin"):
+            gradient(lambda *_, verdict=verdict, **__: verdict)
+    with pytest.raises(TypeError, match=r"got \['a'\]"):
+        policies.save_only_these_names(["a"])
+    assert gradient(lambda *_, **__: np.bool_(True)) == gradient(None)
+
+
+@pytest.mark.parametrize("result", [lambda x: {"loss": x}, lambda x: [x], lambda x: (x,)])
+def test_a_gradient_is_of_a_scalar_and_not_of_a_tree_of_one(result):
+    with pytest.raises(TypeError, match=r"scalar-output functions.*1 leaf"):
+        effax.value_and_grad(result)(1.0)
+
+
+def test_defjvps_wants_a_rule_for_each_argument():
+    for rules in ([lambda t, ans, x, y: t * y], [None, None, None]):
+        f = effax.custom_jvp(lambda x, y: x * y)
+        f.defjvps(*rules)
+        with pytest.raises(ValueError, match=f"2 arguments but has {len(rules)} rules"):
+            effax.grad(f, 1)(1.0, 2.0)

@@ -49,7 +49,7 @@ def looping(x):
     total = x[0]
     for _ in range(int(jnp.argmax(x)) + 1):
         total = total * 1.5 + jnp.sin(x[1])
-    while float(total) < 10.0:
+    while total < 10.0:
         total = total * 2.0
     return total
 

@@ -1,0 +1,21 @@
+"""A barrier, which stands in programs as the half of a `remat` that is done again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from effax.effects.rows.control import remat
+from effax.effects.types import typeof
+from effax.interpreters.stage import stage
+
+
+def barrier(*values: Any) -> Sequence[Any]:
+    """The values themselves, each computed once, before anything that uses one of them.
+
+    The lowering of what is done again puts a barrier before it: here it has nothing to do.
+    """
+    types = [typeof(x) for x in values]
+    same = stage(lambda *xs: list(xs), types, "optimization_barrier").program
+    kept = remat(*values, program=same, policy=None, prevent_cse=True, again=True)
+    return cast("Sequence[Any]", kept)
