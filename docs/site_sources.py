@@ -22,6 +22,7 @@ from typing import Any
 import make_notebooks
 import make_reference
 from docutils import nodes
+from prompts import close_blocks
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import TextLexer, get_lexer_for_filename
@@ -96,12 +97,14 @@ def escape_docstring(
 
 
 def prepare_page(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Drop the empty line that ends a doctest; add the sidebar's contents to the index.
+    """Fit a page's examples to the site; add the sidebar's contents to the index.
+
+    An example's blocks get the line that ends them, and the empty line that ends a doctest goes.
 
     The contents are the sections of the index and their links. A page that is a notebook too
     begins with a link to that.
     """
-    source[0] = re.sub(r"\n\n```$", r"\n```", source[0], flags=re.M)
+    source[0] = close_blocks(re.sub(r"\n\n```$", r"\n```", source[0], flags=re.M))
     if ROOT / f"{docname}.md" in make_notebooks.pages():
         title, _, text = source[0].partition("\n")
         name = f"{docname.rpartition('/')[2]}.ipynb"

@@ -78,6 +78,7 @@ rearranging: Final[Trait] = (
     elementwise.copy,
     elementwise.stop_gradient,
     naming.named,
+    naming.annotated,
 )
 """Elements are moved, to places that attributes alone say."""
 
@@ -222,6 +223,7 @@ pointwise: Final[Trait] = (
     conversion.convert_element_type,
     conversion.reduce_precision,
     naming.named,
+    naming.annotated,
 )
 """Element i of the result depends on element i of each operand (a scalar's only one), and on no
 other; those among `calculus.partials` have a derivative there."""

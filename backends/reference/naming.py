@@ -17,6 +17,11 @@ def reference_named(x: np.ndarray[Any, Any], *, name: str) -> np.ndarray[Any, An
     return x
 
 
+@rule(naming.annotated)
+def reference_annotated(x: np.ndarray[Any, Any], *, metadata: Any) -> np.ndarray[Any, Any]:
+    return x
+
+
 @rule(naming.moved)
 def reference_moved(x: np.ndarray[Any, Any], *, src: str, dst: str) -> np.ndarray[Any, Any]:
     return x

@@ -39,7 +39,7 @@ from effax.effects.config import trace_key
 from effax.effects.effect import LITERALS, REFERENCES
 from effax.effects.frames import boundary, settle, strip
 from effax.effects.handler import bottom, current
-from effax.effects.tree import registry
+from effax.effects.tree import registry, tree_flatten
 
 Enter = Callable[[Any], tuple[Any, Any]]
 
@@ -361,7 +361,7 @@ def _kind(x: Any) -> Any:
         return ENTERED
     if kind is dict and x and all(type(y) is Array for y in x.values()) and note_keys(x):
         return DICT
-    leaves, tree = registry.flatten(x)
+    leaves, tree = tree_flatten(x)
     kinds = set(map(type, leaves))
     if not kinds.isdisjoint(REFERENCES):
         return None

@@ -32,6 +32,7 @@ _FALSE: Final = np.dtype(np.bool_)
 _STABLE: Final = (
     "lapack_",
     "cusolver_",
+    "cu_lu_pivots_to_permutation",
     "cublas_",
     "cu_threefry2x32",
     "hipsolver_",

@@ -429,7 +429,13 @@ def axis_of_words(axis: Any, ndim: int, what: str) -> Any:
     if not isinstance(axis, int):
         return axis
     if not -ndim <= axis < ndim:
-        raise ValueError(f"{what}: an array of keys with {ndim} axes has no axis {axis}")
+        if not ndim:
+            raise ValueError(
+                f"{what}: a single random key has no axis to map over; make an array of keys, one "
+                "for each lane, by keys = random.split(key, n), or give the key the axis None"
+            )
+        axes = "1 axis" if ndim == 1 else f"{ndim} axes"
+        raise ValueError(f"{what}: an array of keys with {axes} has no axis {axis}")
     return axis % ndim
 
 

@@ -70,15 +70,21 @@ def cond(
         if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
             return _cond_five(pred, true_fun, false_fun, *operands)
         raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
-    type = typeof(pred)
-    if type.shape:
+    if pred is None or isinstance(pred, str | list | tuple | dict) or callable(pred):
+        advice = "; does what computes it lack a return?" if pred is None else ""
         raise TypeError(
-            f"Pred must be a scalar, got {pred} of shape {type.shape}; reduce it with .any() or "
+            "lax.cond: Pred must be a scalar, Boolean or a number, got "
+            f"{pred!r} of type {type(pred)}{advice}"
+        )
+    type_ = typeof(pred)
+    if type_.shape:
+        raise TypeError(
+            f"Pred must be a scalar, got {pred} of shape {type_.shape}; reduce it with .any() or "
             ".all(), or use where for a choice element by element"
         )
     if settings.read("disable_jit") and not isinstance(pred, Carrier):
         return true_fun(*operands) if bool(pred) else false_fun(*operands)
-    index = convert_element_type(_truth(pred, type), dtype=_INT32, weak_type=False)
+    index = convert_element_type(_truth(pred, type_), dtype=_INT32, weak_type=False)
     return _branch("cond", index, (false_fun, true_fun), operands)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final, NamedTuple, TypeVar
 
 from effax.api.calling.arguments import name_of
 from effax.api.calling.signatures import Parameters, leaf_names, traced_function
@@ -24,6 +24,8 @@ from effax.effects.tree import (
 from effax.effects.types import ShapedArray, str_long, typeof
 from effax.interpreters.functor.discharge import distinct
 from effax.interpreters.stage import Staged, refuse_returned, stage
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def traced(
@@ -121,12 +123,11 @@ def describe_difference(
     )
 
 
-def carry_differences(body: Any, given: Any, returned: Any) -> str:
+def carry_differences(carry: str, given: Any, returned: Any) -> str:
     """Say in words how the carry that a loop's body returns differs from the one it is given.
 
-    Both are trees of types.
+    Both are trees of types; `carry` is the name that the body gives it.
     """
-    carry = Parameters.of(body).first(1)[0]
 
     def component(path: tuple[Any, ...]) -> str:
         return f"the input carry {'component ' if path else ''}{carry}{keystr(path)}"
@@ -273,6 +274,68 @@ def as_type(x: Any, type: ShapedArray) -> Any:
     return convert_element_type(x, dtype=type.dtype, weak_type=type.weak_type)
 
 
+class _UserBody(NamedTuple):
+    """The user's function that a loop's body calls, and the part of the carry that it takes."""
+
+    what: str
+    body: Callable[..., Any]
+    part: int
+
+
+_USER_BODY: Final = "_effax_user_body"
+
+
+def wraps_body(step: F, what: str, body: Callable[..., Any], part: int) -> F:
+    """Note on a loop's body which function of the user it calls, of which messages then speak.
+
+    Args:
+      step: the body of a `scan` or a `while_loop`, whose carry is a tuple.
+      what: the user's function in words.
+      body: the user's function, whose last argument is the carry.
+      part: the position in the tuple of the carry that `body` takes and returns.
+
+    Returns:
+      `step`.
+    """
+    setattr(step, _USER_BODY, _UserBody(what, body, part))
+    return step
+
+
+def _other_carry(
+    what: str,
+    body: Callable[..., Any],
+    given: tuple[Any, Sequence[ShapedArray]],
+    returned: tuple[Any, Sequence[ShapedArray]],
+) -> TypeError:
+    """An error for a body that returns a carry of another tree or of other types.
+
+    Both carries are trees with the types of their leaves.
+    """
+    one, other = tree_unflatten(*given), tree_unflatten(*returned)
+    user: _UserBody | None = getattr(body, _USER_BODY, None)
+    if user is None:
+        what, named = f"{what} body function", Parameters.of(body).first(1)[0]
+    else:
+        one, other = one[user.part], other[user.part]
+        what, named = user.what, Parameters.of(user.body).first(2)[1]
+    (types, tree), (found, found_tree) = tree_flatten(one), tree_flatten(other)
+    if tree != found_tree:
+        equal = "the same pytree structure"
+        advice = "Give back a carry with the tree of the one put in."
+        if other is None:
+            advice = "The body returned None: does it lack a return?"
+    else:
+        equal = "equal types"
+        advice = "Convert one with .astype, or give the initial carry the type that the body makes."
+    return describe_difference(
+        f"{what} carry input and carry output must have {equal}, but they differ:",
+        ("the carry put in", tree, types),
+        ("the carry given back", found_tree, found),
+        advice,
+        carry_differences(named, one, other),
+    )
+
+
 def loop_body(
     what: str,
     body: Callable[..., Any],
@@ -280,13 +343,8 @@ def loop_body(
     types: list[ShapedArray],
     rest: Sequence[ShapedArray],
     carry_tree: Any,
-    named: Any = None,
 ) -> tuple[Staged, Any, list[ShapedArray]]:
-    """Stage a loop's body until the carry's weak types agree; then its types must.
-
-    `named` is the user's function, from which messages have the carry's name, where it is another.
-    """
-    named = named or body
+    """Stage a loop's body until the carry's weak types agree; then its types must."""
     while True:
         staged, out_tree = traced(what, body, tree, [*types, *rest])
         n = len(types)
@@ -296,31 +354,13 @@ def loop_body(
             children = _pair(out_tree, outs)
             found_tree, outs = children[0], outs[: children[0].num_leaves]
         if found_tree != carry_tree:
-            raise describe_difference(
-                f"{what} body function carry input and carry output must have the same pytree "
-                "structure, but they differ:",
-                ("the carry put in", carry_tree, types),
-                ("the carry given back", found_tree, outs),
-                "Give back a carry with the tree of the one put in.",
-                carry_differences(
-                    named, tree_unflatten(carry_tree, types), tree_unflatten(found_tree, outs)
-                ),
-            )
+            raise _other_carry(what, body, (carry_tree, types), (found_tree, outs))
         stronger = _promote_weak(types, outs[:n])
         if stronger is None:
             break
         types = stronger
     if not same_types(types, outs[:n]):
-        raise describe_difference(
-            f"{what} body function carry input and carry output must have equal types, but they "
-            "differ:",
-            ("the carry put in", carry_tree, types),
-            ("the carry given back", found_tree, outs[:n]),
-            "Convert one with .astype, or give the initial carry the type that the body makes.",
-            carry_differences(
-                named, tree_unflatten(carry_tree, types), tree_unflatten(found_tree, outs[:n])
-            ),
-        )
+        raise _other_carry(what, body, (carry_tree, types), (found_tree, outs[:n]))
     return staged, out_tree, types
 
 

@@ -21,14 +21,14 @@ from effax.effects.promotion import result_type
 from effax.effects.rows import comparison, control, elementwise, shape
 from effax.effects.rows.control import row_type
 from effax.effects.rows.state import Ref
-from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import ArrayLike, is_symbolic, is_symbolic_length
 from effax.interpreters.functor.masks import merge, pick
 from effax.interpreters.stage import Staged
 from effax.lax.branching import cond as cond
 from effax.lax.branching import switch as switch
-from effax.lax.carrying import as_type, loop_body, refuse_aliases, traced
+from effax.lax.carrying import as_type, loop_body, refuse_aliases, traced, wraps_body
 
 
 @filtered
@@ -79,15 +79,24 @@ def while_loop(
     types = [typeof(x) for x in leaves]
     in_tree = tree_flatten((init_val,))[1]
     body, _, types = loop_body("while_loop", body_fun, in_tree, types, (), carry_tree)
-    test, _ = traced("while_loop", cond_fun, in_tree, types)
-    verdict = test.program.out_types
-    if len(verdict) != 1 or verdict[0].shape or verdict[0].dtype != np.bool_:
-        raise TypeError(
-            "cond_fun must return a boolean scalar, but got pytree with types "
-            f"{[t.str_short() for t in verdict]}"
-        )
+    test, verdict_tree = traced("while_loop", cond_fun, in_tree, types)
+    _check_verdict(verdict_tree, test.program.out_types)
     carry = [as_type(x, t) for x, t in zip(leaves, types, strict=True)]
     return tree_unflatten(carry_tree, _perform_while(test, body, carry, slots))
+
+
+def _check_verdict(tree: Any, types: Sequence[ShapedArray]) -> None:
+    """Raise `TypeError` unless the result of a loop's condition is one Boolean scalar."""
+    wanted = "lax.while_loop: cond_fun must return a boolean scalar, but got"
+    if tree.node_data() is not None or len(types) != 1:
+        nothing = tree.num_nodes == 1 and not types
+        fix = "Does it lack a return?" if nothing else "Combine its conditions by & or |."
+        raise TypeError(f"{wanted} pytree {tree}. {fix}")
+    (verdict,) = types
+    advice = ["compare, as in x != 0"] if verdict.dtype != np.bool_ else []
+    advice += ["reduce it by jnp.all or jnp.any"] if verdict.shape else []
+    if advice:
+        raise TypeError(f"{wanted} {verdict.str_short()}; {', and '.join(advice)}")
 
 
 def _while_in_python(cond_fun: Any, body_fun: Any, value: Any) -> Any:
@@ -231,8 +240,8 @@ def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) ->
     for t in types:
         if not t.shape:
             raise ValueError(
-                f"scan got value with no leading axis to scan over: {t.str_short()} in xs with the "
-                f"tree {tree}"
+                "scan got value with no leading axis to scan over: "
+                f"{_leaves_of_xs(tree, types, lambda t: not t.shape)}{_list_advice(tree)}"
             )
         lengths.add(t.shape[0])
     if length is not None:
@@ -252,8 +261,30 @@ def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) ->
     if not lengths:
         raise ValueError("scan got no values to scan over and `length` not provided.")
     if len(lengths) > 1:
-        raise ValueError(f"scan got values with different leading axis sizes: {sorted(lengths)}.")
+        raise ValueError(
+            f"scan got values with different leading axis sizes: {sorted(lengths)}; "
+            f"{_leaves_of_xs(tree, types, lambda t: True)}{_list_advice(tree)}"
+        )
     return lengths.pop()
+
+
+def _leaves_of_xs(
+    tree: Any, types: Sequence[ShapedArray], shown: Callable[[ShapedArray], bool]
+) -> str:
+    """Name leaves of what is scanned, with their types: the first few of those to be shown."""
+    paths = tree_flatten_with_path(tree_unflatten(tree, types))[0]
+    named = [f"xs{keystr(path)} is {t.str_short()}" for path, t in paths if shown(t)]
+    return ", ".join(named[:4]) + (", ..." if len(named) > 4 else "")
+
+
+def _list_advice(tree: Any) -> str:
+    """Say what a list is for `scan`, where one stands for what is scanned."""
+    if tree.node_data() is None or tree.node_data()[0] is not list:
+        return ""
+    return (
+        ". A list is a tree of arrays, each scanned along its first axis; to scan over the items "
+        "of the list, make them one array by jnp.stack or jnp.asarray"
+    )
 
 
 def _scan_in_python(
@@ -337,6 +368,7 @@ def fori_loop(
 
         if unroll is None:
             unroll = 1
+        step = wraps_body(step, "fori_loop body_fun", body_fun, 1)
         (_, result), _ = scan(step, (first, init_val), None, length=count, unroll=unroll)
         return result
     if unroll is not None:
@@ -345,9 +377,14 @@ def fori_loop(
             "without `checkpoints`."
         )
     low, high = as_type(lower, wide), as_type(upper, wide)
+
+    def advance(state: Any) -> Any:
+        i, end, value = state
+        return elementwise.add(i, 1), end, body_fun(i, value)
+
     _, _, result = while_loop(
         lambda state: comparison.lt(state[0], state[1]),
-        lambda state: (elementwise.add(state[0], 1), state[1], body_fun(state[0], state[2])),
+        wraps_body(advance, "fori_loop body_fun", body_fun, 2),
         (low, high, init_val),
         checkpoints=checkpoints,
     )

@@ -34,8 +34,9 @@ def _length(name: Hashable) -> int:
             return int(size)
     known = [found for found, _ in axes]
     raise UnboundAxisError(
-        f"unbound axis name: {name}. The following axis names are available: {known}; bind it with "
-        f"vmap(..., axis_name={name!r}) or pmap"
+        f"unbound axis name: {name}. The following axis names are available: {known}; call the "
+        f"function under vmap(..., axis_name={name!r}), or under shard_map over a mesh with the "
+        f"axis {name!r}"
     )
 
 
@@ -268,7 +269,7 @@ def all_to_all(
 
     Args:
       x: a pytree of arrays.
-      axis_name: the name of the axis.
+      axis_name: a name or a tuple of names, along which places are counted in row-major order.
       split_axis: the axis that is cut into pieces; negative ones count from the end.
       concat_axis: the axis along which the pieces are joined; negative ones count from the end.
       axis_index_groups: not supported.
@@ -280,15 +281,14 @@ def all_to_all(
     [[0, 2], [1, 3]]
     """
     _no_groups("all_to_all", axis_index_groups)
-    (name,) = _single("all_to_all", axis_name)
-    size = _length(name)
+    names, size = _names(axis_name), axis_size(axis_name)
 
     def leaf(y: Any) -> Any:
-        y = _varied(asarray(y), (name,))
+        y = _varied(asarray(y), names)
         ndim = typeof(y).ndim
         split, concat = _axis(split_axis, ndim), _axis(concat_axis, ndim)
         if tiled:
-            return collective.all_to_all(y, axes=(name,), split=split, concat=concat, size=size)
+            return collective.all_to_all(y, axes=names, split=split, concat=concat, size=size)
         if typeof(y).shape[split] != size:
             raise ValueError(
                 f"all_to_all requires the size of the mapped axis axis_name to equal "
@@ -298,19 +298,10 @@ def all_to_all(
         place = concat if concat <= split else concat + 1
         y = shape.expand_dims(y, (place,))
         split = split + (place <= split)
-        y = collective.all_to_all(y, axes=(name,), split=split, concat=place, size=size)
+        y = collective.all_to_all(y, axes=names, split=split, concat=place, size=size)
         return shape.squeeze(y, (split,))
 
     return tree_map(leaf, x)
-
-
-def _single(name: str, axis_name: Any) -> tuple[Hashable, ...]:
-    names = _names(axis_name)
-    if len(names) != 1:
-        raise NotImplementedError(
-            f"{name} over several names at once, {names}, is not supported; do one after the other"
-        )
-    return names
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
@@ -321,7 +312,8 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
     Args:
       x: a pytree of arrays.
-      axis_name: the name of the axis.
+      axis_name: a name or a tuple of names. Along several axes places are counted in row-major
+        order, the axes in the order in which they are bound (that of the mesh), as in JAX.
       perm: pairs (from, to) of places; each sends at most once, and gets at most once.
 
     >>> import effax
@@ -331,14 +323,15 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     ... )
     Array([2., 0., 1.], dtype=float32)
     """
-    (name,) = _single("ppermute", axis_name)
-    size = _length(name)
+    size = axis_size(axis_name)
+    order = [name for name, _ in reversed(axes_in_scope())]
+    names = tuple(sorted(_names(axis_name), key=order.index))
     pairs = tuple((int(s), int(d)) for s, d in perm)
 
     def leaf(y: Any) -> Any:
         y = asarray(y)
-        collective.ppermute.result_type(y, axes=(name,), perm=pairs, size=size)
-        return collective.ppermute(_varied(y, (name,)), axes=(name,), perm=pairs, size=size)
+        collective.ppermute.result_type(y, axes=names, perm=pairs, size=size)
+        return collective.ppermute(_varied(y, names), axes=names, perm=pairs, size=size)
 
     return tree_map(leaf, x)
 

@@ -13,15 +13,18 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import as_values, whole
 from effax.effects.promotion import dtype_and_weakness
-from effax.effects.rows import control, conversion, selection, shape
+from effax.effects.rows import conversion, selection, shape
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import (
+    ShapedArray,
     bool_,
     canonical_shape,
+    is_bool,
+    is_integer,
     typeof,
 )
 from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value, length
-from effax.interpreters.stage import stage
+from effax.interpreters.composites.barrier import barrier
 from effax.keys.decorators import moves_keys
 from effax.operands.promoting import asarray
 
@@ -440,7 +443,42 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     >>> lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
     Array([1., 0.], dtype=float32)
     """
-    return select_n(pred, on_false, on_true)
+    try:
+        return select_n(pred, on_false, on_true)
+    except TypeError as error:
+        refused = error
+    number = bool | int | float | complex
+    if isinstance(on_true, number) == isinstance(on_false, number):
+        _check_choices(typeof(pred), typeof(on_true), typeof(on_false))
+    raise refused
+
+
+def _check_choices(pred: ShapedArray, yes: ShapedArray, no: ShapedArray) -> None:
+    """Raise `TypeError` for operands of `select` that do not fit, in the order of its arguments.
+
+    `select_n`, which has refused them, has them in another order.
+    """
+    found = f"got on_true {yes.str_short()} and on_false {no.str_short()}"
+    if yes.shape != no.shape:
+        raise TypeError(
+            f"lax.select requires on_true and on_false to have the same shapes, {found}; jnp.where "
+            "is a similar function that broadcasts"
+        )
+    if yes.dtype != no.dtype:
+        raise TypeError(
+            f"lax.select requires arguments to have the same dtypes, {found}; convert one with "
+            ".astype, or use jnp.where, which promotes"
+        )
+    if pred.shape not in ((), yes.shape):
+        raise TypeError(
+            "lax.select requires pred to be a scalar or to have the shape of on_true and on_false, "
+            f"got pred {pred.str_short()} and on_true {yes.str_short()}; jnp.where broadcasts"
+        )
+    if not (is_bool(pred.dtype) or is_integer(pred.dtype)):
+        raise TypeError(
+            "lax.select requires pred to be Boolean or an integer, got pred "
+            f"{pred.str_short()}; write a comparison, such as pred != 0"
+        )
 
 
 @moves_keys("cases")
@@ -500,10 +538,7 @@ def optimization_barrier(operand: Any, /) -> Any:
     values, tree = tree_flatten(operand)
     if not values:
         return operand
-    same = stage(lambda *xs: list(xs), [typeof(x) for x in values], "optimization_barrier").program
-    # The lowering of what is done again puts a barrier before it: here it has nothing to do.
-    kept = control.remat(*values, program=same, policy=None, prevent_cse=True, again=True)
-    return tree_unflatten(tree, kept)
+    return tree_unflatten(tree, barrier(*values))
 
 
 def dtype(x: Any) -> np.dtype[Any]:

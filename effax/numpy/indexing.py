@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, NoReturn, TypedDict, Unpack
 
 import numpy as np
 
@@ -238,6 +238,27 @@ class IndexUpdateHelper:
           **options: as in `IndexUpdateHelper`, without `out_sharding`.
         """
         return _apply(self.array, self.index, func, **options)
+
+
+def _refused(name: str) -> Callable[..., NoReturn]:
+    """Make a special method that says how to update instead."""
+
+    @filtered
+    def operator(self: Any, *operands: Any) -> NoReturn:
+        from effax.numpy.at_operators import refusal
+
+        raise refusal(name)
+
+    return operator
+
+
+# The operators are set, not declared, so that type checkers refuse them too. Python has one slot
+# for assignment and deletion, so that one needs the other.
+for _name in ("setitem", "delitem"):
+    setattr(ArrayAt, f"__{_name}__", _refused(_name))
+for _name in ("add", "sub", "mul", "truediv", "pow"):
+    for _prefix in ("", "i", "r"):
+        setattr(IndexUpdateHelper, f"__{_prefix}{_name}__", _refused(f"{_prefix}{_name}"))
 
 
 @whole()

@@ -257,10 +257,17 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
     if isinstance(places, int):
         if places < 0:
             raise ValueError(f"{name}: the number of sections must be positive, got {places}")
+        if not places:
+            raise ZeroDivisionError(f"{name}: the number of sections must be positive, got 0")
         each, more = divmod(size, places)
-        if more and name != "array_split":
-            raise ValueError("array split does not result in an equal division")
         widths = [each + 1] * more + [each] * (places - more)
+        if more and name != "array_split":
+            shown = ", ".join(map(str, widths[:6])) + (", ..." if places > 6 else "")
+            raise ValueError(
+                f"{name}: array split does not result in an equal division: {size} elements along "
+                f"axis {axis} in {places} sections leave {more}. Use array_split for parts of the "
+                f"lengths {shown}, or give the indices to split at"
+            )
         ends = [sum(widths[: i + 1]) for i in range(places)]
         places = tuple(ends[:-1])
     bounds = tuple(min(p + size if p < 0 else p, size) for p in places)

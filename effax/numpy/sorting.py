@@ -65,7 +65,7 @@ def sort(
     check_arrays("sort", a)
     _refuse_order("sort", kind, order)
     a, axis = _along(a, axis)
-    (result,) = sorting.sort(a, dimension=axis, is_stable=stable, num_keys=1)
+    (result,) = sorting.sort(a, dimension=axis, is_stable=bool(stable), num_keys=1)
     return shape.rev(result, dims=(axis,)) if descending else result
 
 
@@ -107,7 +107,7 @@ def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -
     if descending:
         # Sort the reversed array and reverse the result, so that equal elements keep their order.
         a, positions = shape.rev(a, dims=(axis,)), shape.rev(positions, dims=(axis,))
-    _, places = sorting.sort(a, positions, dimension=axis, is_stable=stable, num_keys=1)
+    _, places = sorting.sort(a, positions, dimension=axis, is_stable=bool(stable), num_keys=1)
     return shape.rev(places, dims=(axis,)) if descending else places
 
 

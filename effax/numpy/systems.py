@@ -36,7 +36,8 @@ class SlogdetResult(NamedTuple):
 def _square(name: str, x: Array) -> int:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"Argument to {name} must have shape [..., n, n], got {x.shape}")
-    return int(x.shape[-1])
+    length: int = x.shape[-1]
+    return length
 
 
 @whole()

@@ -28,7 +28,7 @@ from effax.effects.types import (
     uint64,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape, is_symbolic
 from effax.keys.arrays import KeyArray
 from effax.random import rbg
 from effax.random.keys import words_of
@@ -147,10 +147,12 @@ def result_shape(function: str, shape: Any, *parameters: tuple[int, ...]) -> tup
 
     Raises `ValueError` where the parameters do not broadcast to the shape.
     """
+    asked = () if shape is None else canonical_shape(shape)
+    shapes = (asked, *parameters)
+    symbolic = any(map(is_symbolic, shapes))
+    found = lax.broadcast_shapes(*shapes) if symbolic else np.broadcast_shapes(*shapes)
     if shape is None:
-        return np.broadcast_shapes(*parameters)
-    asked = canonical_shape(shape)
-    found = np.broadcast_shapes(asked, *parameters)
+        return found
     if found != asked:
         raise ValueError(
             f"{function}: the parameters must broadcast to shape={asked}, but together they have "

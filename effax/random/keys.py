@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from effax.effects.types import (
     typeof,
     uint32,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.effects.value import Array, ArrayLike, DTypeLike, is_symbolic_length
 from effax.keys.arrays import DEFAULT, IMPLEMENTATIONS, KeyArray, KeyType
 from effax.random import rbg, threefry
 
@@ -220,8 +220,10 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
     >>> split(PRNGKey(0), 3).shape
     (3, 2)
     """
-    shape = tuple(num) if isinstance(num, Sequence) else (operator.index(num),)
-    return like(key, split_words(words_of("split", key), shape=canonical_shape(shape)))
+    several = isinstance(num, Sequence)
+    lengths = num if several or is_symbolic_length(num) else operator.index(cast(int, num))
+    shape = canonical_shape(lengths)
+    return like(key, split_words(words_of("split", key), shape=shape))
 
 
 @whole()

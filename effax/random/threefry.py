@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from effax import lax
 from effax.effects.config import enable_x64, trace_key
-from effax.effects.errors import SymbolicShapeError
 from effax.effects.rows.random import threefry2x32, use_key
 from effax.effects.types import uint32
-from effax.effects.value import is_symbolic
+from effax.effects.value import is_symbolic, is_symbolic_length
 
 
 def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -19,13 +19,7 @@ def counts(shape: tuple[int, ...]) -> tuple[Any, Any]:
 
     Written as a sum of iotas, one an axis, so that it can be partitioned along any of them.
     """
-    if is_symbolic(shape):
-        raise SymbolicShapeError(
-            f"random: numbers of the symbolic shape {shape} can't be drawn in an exported "
-            "function; give it the random numbers as an argument, or export it at fixed sizes"
-        )
-    size = int(np.prod(shape, dtype=object))
-    if size > 1 << 32:
+    if is_symbolic(shape) or prod(shape) > 1 << 32:
         with enable_x64(True):  # 64 bits are needed here, whatever the caller's setting
             return _counts(shape, wide=True)
     return _counts(shape, wide=False)
@@ -36,14 +30,21 @@ def _counts(shape: tuple[int, ...], wide: bool) -> tuple[Any, Any]:
     total, stride = lax.full(shape, 0, dtype), 1
     for axis in reversed(range(len(shape))):
         iota = lax.broadcasted_iota(dtype, shape, axis)
-        term = iota if stride == 1 else lax.mul(iota, lax.full(shape, stride, dtype))
+        term = iota if stride == 1 else lax.mul(iota, _everywhere(stride, shape, dtype))
         total = term if stride == 1 else lax.add(total, term)
-        stride *= max(1, shape[axis])
+        stride *= shape[axis] if is_symbolic_length(shape[axis]) else max(1, shape[axis])
     if not wide:
         return lax.full(shape, 0, uint32), total
     shift = lax.full(shape, 32, dtype)
     high = lax.convert_element_type(lax.shift_right_logical(total, shift), uint32)
     return high, lax.convert_element_type(total, uint32)
+
+
+def _everywhere(n: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A length at every place of an array."""
+    if not is_symbolic_length(n):
+        return lax.full(shape, n, dtype)
+    return lax.broadcast(lax.convert_element_type(n, dtype), shape)
 
 
 def encipher(words: Any, shape: tuple[int, ...], use: str) -> tuple[Any, Any]:

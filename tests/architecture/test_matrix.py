@@ -26,8 +26,9 @@ COLUMNS = {
         "record",
         "replaying",
         "saving",
+        "verdicts",
     },
-    "backends/xla/lowering": {"arrays", "locations", "replay", "writer"},
+    "backends/xla/lowering": {"arrays", "locations", "replay", "tagging", "writer"},
     "backends/xla/fast": {"path"},
     "backends/reference": {"table", "evaluate"},
 }

@@ -140,7 +140,8 @@ def test_settings_without_influence_on_traces_leave_the_key():
 
 def test_every_slot_of_settings_is_an_option():
     options = {n.removeprefix("jax_") for n in config.values}
-    assert set(Settings.__slots__) - options == {"mesh"}  # `set_mesh` says which it is
+    # `set_mesh` and `set_xla_metadata` say what these are
+    assert set(Settings.__slots__) - options == {"mesh", "xla_metadata"}
     assert set(Settings.__slots__) == set(Settings.__annotations__)
 
 

@@ -128,12 +128,12 @@ def test_a_copied_program_is_that_of_the_rule(name, other, captured):
 
 def test_elements_are_asked_for_where_they_are_known():
     """A rule that asks for elements is asked each time; what a rule passes on keeps its elements."""
-    x, seen = PURE(jnp.asarray(X)), []
+    x, seen = PURE(jnp.asarray(X[:1])), []
     for _ in range(4):
         with pytest.raises(fx.errors.TracerBoolConversionError):
             fx.jit(PURE.transform(jnp.log))(x)
-        fx.make_program(lambda: PURE.transform(lambda y: seen.append((-y).tolist()))(x))()
-    assert seen == [X.tolist()] * 4
+        fx.make_program(lambda: PURE.transform(lambda y: seen.append((-y).item()))(x))()
+    assert seen == [X[0]] * 4
 
 
 def test_a_rule_is_asked_twice_and_lines_are_those_that_asked():

@@ -217,7 +217,7 @@ def _replaced(case: Case, name: str, rng: Random) -> Case:
     """One mention of an operand becomes another operand, or a literal."""
     tree = ast.parse(case.code, mode="eval")
     letters = case.names.split(", ")
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in letters]
+    found = [n for n in ast.walk(tree) if _read(n, ast.Name) and n.id in letters]
     if found:
         chosen = rng.choice(found)
         other = rng.choice([*OPERANDS, *letters])
@@ -225,10 +225,15 @@ def _replaced(case: Case, name: str, rng: Random) -> Case:
     return case
 
 
+def _read(node: ast.AST, kind: type[ast.Name] | type[ast.Tuple]) -> bool:
+    """Whether a node is of a kind and is read; the targets of a loop are assigned to."""
+    return isinstance(node, kind) and isinstance(node.ctx, ast.Load)
+
+
 def _literal(case: Case, name: str, rng: Random) -> Case:
     """One literal becomes another; a tuple may lose, gain or repeat an element."""
     tree = ast.parse(case.code, mode="eval")
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Constant | ast.Tuple)]
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) or _read(n, ast.Tuple)]
     if not found:
         return case
     chosen = rng.choice(found)

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.fuzz import large
 from tests.fuzz.distort import bare, distorted, revalued, transformed
 from tests.fuzz.journal import Journal
 from tests.fuzz.judge import Finding, Judge
@@ -33,13 +34,13 @@ MORE = 3  # further values asked of what is compiled
 
 
 def tables() -> dict[str, Entry]:
-    """All functions that the grid draws."""
+    """All functions that the grid draws, and those that are drawn large."""
     found: dict[str, Entry] = {}
     for name in TABLES.split():
         table: dict[str, Entry] = import_module(f"tests.grid.table_{name}").TABLE
         alone = name in ALONE
         found |= {function: entry._replace(alone=alone) for function, entry in table.items()}
-    return found
+    return found | large.TABLE
 
 
 class Run:

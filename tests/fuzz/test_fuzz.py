@@ -48,6 +48,14 @@ def test_distortions_are_of_many_kinds_and_can_be_asked():
     assert {o.form for c in cases for o in c.operands} == {"array", "weak", "host", "list"}
 
 
+def test_targets_of_a_loop_are_not_distorted():
+    """A literal in the place of a target ended the fuzz with a SyntaxError."""
+    rng = Random(0)
+    loop = SUM._replace(code="[jnp.sum(a) + b for a, b in [(a, 1), (a, 2)]]")
+    for _ in range(200):
+        distorted(loop, "jnp.sum", rng).function(EFFAX.names)
+
+
 @pytest.mark.parametrize("how", ["jit", "vmap", "jvp", "vjp"])
 def test_transformed_cases_are_computed(how):
     case = transformed(SUM, how)

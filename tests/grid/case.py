@@ -238,6 +238,27 @@ def _within(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word
     return _integers(rng, shape, dtype, int(np.ceil(low)), int(np.floor(high)))
 
 
+def _bits(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
+    """Any bits: every exponent of a float is as likely as the others."""
+    dtype = np.dtype(dtype)
+    if dtype == np.bool_:
+        return rng.randint(0, 2, shape)
+    count = int(np.prod(shape))
+    return np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).reshape(shape)
+
+
+def _sparse(rng: np.random.RandomState, shape: tuple[int, ...], dtype: Any, word: str) -> Any:
+    """Ordinary numbers, among which few are NaN, infinite or -0, and sometimes a row is infinite."""
+    values = np.array(_normal(rng, shape, dtype, word))
+    if not is_inexact(dtype) or is_complex(dtype) or not values.size:
+        return values
+    places = rng.randint(0, values.size, 1 + values.size // 700)
+    values.reshape(-1)[places] = rng.choice([np.nan, np.inf, -np.inf, -0.0], len(places))
+    if values.ndim > 1 and rng.randint(2):
+        values[rng.randint(len(values))] = rng.choice([np.inf, -np.inf])
+    return values
+
+
 KINDS: dict[str, Callable[[np.random.RandomState, tuple[int, ...], Any, str], Any]] = {
     "normal": _normal,
     "edges": _edges,
@@ -253,6 +274,9 @@ KINDS: dict[str, Callable[[np.random.RandomState, tuple[int, ...], Any, str], An
     "singular": _singular,
     "among": _among,
     "within": _within,
+    "bits": _bits,
+    "sparse": _sparse,
 }
 # Where differences in all directions are defined.
 SMOOTH = set(KINDS) - {"edges", "extreme", "singular", "few", "index", "sorted", "among"}
+SMOOTH -= {"bits", "sparse"}

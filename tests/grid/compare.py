@@ -13,6 +13,8 @@ from tests.grid.case import is_complex, is_inexact
 
 # How many units in the last place two orders of the same operations may lie apart, by item size.
 UNITS = {8: 256, 4: 64, 2: 4, 1: 1}
+SHOWN = 200
+"""Elements up to which a difference shows all of them."""
 # Errors by which JAX says that it did not foresee a case: whatever we do is as good.
 FAULTS = {"AssertionError", "KeyError", "JaxRuntimeError", "XlaRuntimeError", "NotImplementedError"}
 FAULTS |= {"MLIRError", "TimeoutError", "UnboundLocalError", "RecursionError", "AttributeError"}
@@ -89,7 +91,16 @@ def differ(found: Any, wanted: Any, **how: Any) -> str:
     if f.shape != w.shape:
         return f"shape {f.shape} instead of {w.shape}"
     good = near(found, wanted, **how)
-    return "" if good.all() else f"{f.tolist()} instead of {w.tolist()}"
+    if good.all():
+        return ""
+    if f.size <= SHOWN:
+        return f"{f.tolist()} instead of {w.tolist()}"
+    wrong = np.argwhere(~good)
+    first = tuple(wrong[:5].T)
+    return (
+        f"{f[first].tolist()} instead of {w[first].tolist()} at {wrong[:5].tolist()}, "
+        f"{len(wrong)} of {f.size} elements"
+    )
 
 
 def _parts(f: Any, w: Any, rtol: float) -> Any:

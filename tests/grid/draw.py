@@ -84,6 +84,10 @@ class Grid:
         """The same for what is the rule: the simplest case is one of it."""
         return not self.chance(100 - percent)
 
+    def order(self, *items: Any) -> list[Any]:
+        """All of these, in any order."""
+        return self.draw(st.permutations(items))  # type: ignore[no-any-return]
+
     def dtype(self, kinds: str = "bifc48") -> str:
         """The name of a dtype of some kinds: b, i, f, c, 4 (of four bits) and 8 (floats of eight)."""
         kind = self.pick(*kinds)

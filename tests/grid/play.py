@@ -98,9 +98,10 @@ def _of_four_bits(case: Case) -> bool:
 
 def magnitude(case: Case) -> float:
     """The size of what is added up: sums of numbers this large may cancel."""
-    if any(o.kind in ("extreme", "edges") for o in case.operands):
+    if any(o.kind in ("extreme", "edges", "bits") for o in case.operands):
         return 0.0
-    sizes = [np.max(np.abs(o.numpy().astype(np.complex128)), initial=0.0) for o in case.operands]
+    given = [np.abs(o.numpy().astype(np.complex128)) for o in case.operands]
+    sizes = [np.max(x, where=np.isfinite(x), initial=0.0) for x in given]
     return float(max(sizes, default=0.0))
 
 

@@ -76,6 +76,7 @@ UNASKED: dict[str, str] = {
     "ref_set": "needs a reference: of whole programs, those of the kind `state` have one",
     "rng_bit_generator": "makes in a batch, by definition, other bits than in each lane alone",
     "rng_uniform": "gives other numbers each time",
+    "xla_metadata_value": "says something to XLA and changes no value",
     "to_memory": "needs a device with several memories",
     "unstored": "is refused wherever it is performed",
     **dict.fromkeys(

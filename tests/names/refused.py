@@ -54,6 +54,7 @@ REFUSED = {
     "jax.experimental.hijax.*": "effax has no hijax types; a value of another kind is a carrier",
     "jax.experimental.mesh_utils.device_kind_handler_dict": "a table of TPU topologies",
     "jax.experimental.pallas.*": _PALLAS,
+    "jax.experimental.scheduling_groups.*": _INTERNAL,
     "jax.experimental.sparse.*": _SPARSE,
     "jax.extend.backend.*": "of JAX's own registry of back-ends; effax's is the runtime's",
     "jax.extend.core.*": _STAGING,

@@ -88,3 +88,10 @@ def test_what_is_no_array_has_no_axes():
 def test_fourier_transforms_name_what_they_refuse(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+@pytest.mark.parametrize("stable", [0, 1, np.True_])
+def test_flags_of_other_kinds(stable):
+    x = np.float32([2, 1, 3])
+    np.testing.assert_array_equal(jnp.sort(x, stable=stable), [1, 2, 3])
+    np.testing.assert_array_equal(jnp.argsort(x, stable=stable, descending=True), [2, 0, 1])

@@ -74,6 +74,18 @@ CASES = {
         P(None, "y"),
         lambda x: x,
     ),
+    "exchanged over two axes": (
+        lambda x: lax.all_to_all(x, ("x", "y"), 1, 0, tiled=True),
+        P(("x", "y")),
+        P(None, ("x", "y")),
+        lambda x: x,
+    ),
+    "rotated over two axes": (
+        lambda x: lax.ppermute(x, ("x", "y"), [(i, (i + 1) % 8) for i in range(8)]),
+        P(("x", "y")),
+        P(("x", "y")),
+        lambda x: jnp.roll(x, 1, 0),
+    ),
     "rotated": (
         lambda x: lax.ppermute(x, "y", [(i, (i + 1) % 4) for i in range(4)]),
         P("y"),

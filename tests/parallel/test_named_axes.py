@@ -100,6 +100,71 @@ def test_two_axes():
     np.testing.assert_array_equal(two(lambda x: lax.ppermute(x, "i", [(0, 1)]))[1], grid[0])
 
 
+ROWS, COLUMNS = 2, 3
+PIECES = np.arange(6 * 12 * 6.0, dtype=np.float32).reshape(ROWS, COLUMNS, 12, 6)
+
+
+def on_a_grid(f, x=PIECES):
+    return effax.vmap(effax.vmap(f, axis_name="j"), axis_name="i")(x)
+
+
+@pytest.mark.parametrize("concat", [0, 1])
+@pytest.mark.parametrize("split", [0, 1])
+@pytest.mark.parametrize("names", [("i", "j"), ("j", "i")])
+def test_exchange_over_two_axes(names, split, concat):
+    """Place k gets the k-th piece of each place, in order of the places."""
+    order = (0, 1) if names == ("i", "j") else (1, 0)
+    places = PIECES.transpose(*order, 2, 3).reshape(6, 12, 6)
+    pieces = [np.split(place, 6, split) for place in places]
+    expected = np.stack([np.concatenate([p[k] for p in pieces], concat) for k in range(6)])
+    lengths = [(ROWS, COLUMNS)[i] for i in order]
+    expected = expected.reshape(*lengths, *expected.shape[1:]).transpose(*order, 2, 3)
+    found = on_a_grid(lambda x: lax.all_to_all(x, names, split, concat, tiled=True))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_exchange_over_two_axes_of_what_places_share():
+    x = np.arange(6.0)
+    found = on_a_grid(lambda _: lax.all_to_all(jnp.asarray(x), ("i", "j"), 0, 0), PIECES)
+    np.testing.assert_array_equal(found, np.broadcast_to(x.reshape(2, 3, 1), (2, 3, 6)))
+
+
+@pytest.mark.parametrize("names", [("i", "j"), ("j", "i")])
+@pytest.mark.parametrize(
+    "perm", [[(k, (k + 2) % 6) for k in range(6)], [(0, 4), (3, 1), (5, 0)], [(2, 2)], []]
+)
+def test_permutation_over_two_axes(perm, names):
+    """Places are counted in the order in which the axes are bound, whatever that of the names."""
+    places = np.where(PIECES == 5, -0.0, PIECES).reshape(6, 12, 6)
+    expected = np.zeros_like(places)
+    for s, d in perm:
+        expected[d] = places[s]
+    found = on_a_grid(lambda x: lax.ppermute(x, names, perm), places.reshape(PIECES.shape))
+    np.testing.assert_array_equal(found, expected.reshape(PIECES.shape))
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected).reshape(PIECES.shape))
+
+
+def test_two_axes_through_derivatives():
+    def moved(x):
+        y = lax.all_to_all(jnp.sin(x), ("i", "j"), 0, 1, tiled=True)
+        return lax.ppermute(y, ("i", "j"), [(0, 4), (3, 1), (5, 0)])
+
+    weights = np.cos(np.arange(6 * 2 * 36.0)).reshape(2, 3, 2, 36)
+    x = PIECES / 100
+    _, tangent = effax.jvp(lambda x: on_a_grid(moved, x), (x,), (np.ones_like(x),))
+    back = effax.grad(lambda x: jnp.sum(on_a_grid(moved, x) * weights))(x)
+    np.testing.assert_allclose(jnp.sum(back), np.sum(tangent * weights), rtol=1e-4)
+
+
+def test_a_middle_axis_of_vmap_is_refused():
+    def three(f):
+        inner = effax.vmap(effax.vmap(f, axis_name="k"), axis_name="j")
+        return effax.vmap(inner, axis_name="i")(np.zeros((2, 2, 2, 8)))
+
+    with pytest.raises(NotImplementedError, match="must be the first or the last of the names"):
+        three(lambda x: lax.all_to_all(x, ("i", "k", "j"), 0, 0, tiled=True))
+
+
 @pytest.mark.parametrize(
     "f",
     [

@@ -79,3 +79,9 @@ def test_a_callback_that_gives_elements_is_called_while_a_function_is_traced():
         lambda x: x + effax.make_array_from_callback((2,), ALONE, lambda i: np.ones(2))
     )
     assert made(jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_one_axis_may_be_named_by_a_text():
+    assert dict(effax.make_mesh((1,), "data").shape) == {"data": 1}
+    with pytest.raises(ValueError, match="must equal the length of axis_shapes"):
+        effax.make_mesh((1, 1), "da")

@@ -28,6 +28,9 @@ def test_mode_of_nan_and_of_nothing():
     found = stats.mode(np.array([nan, nan, 2, 1]))
     assert np.isnan(found.mode) and found.count == 2
     assert stats.mode(np.array([1, nan, 2])).mode == 1
+    for axis in (0, -1, None):
+        kept = scipy.stats.mode(2.0, axis=axis, keepdims=True).mode.shape
+        assert stats.mode(2.0, axis=axis, keepdims=True).mode.shape == kept == (1,)
     found = stats.mode(np.zeros((0, 3)))
     assert np.isnan(np.asarray(found.mode)).all() and found.count.shape == (3,)
     assert stats.mode(3.0).count == 1

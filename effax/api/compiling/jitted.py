@@ -284,6 +284,8 @@ class Jit:
         if asked[0] is not None:
             check_arguments(asked[0][len(captured) :], arrays)
         executor = self._executor(traced.program, captured, arrays, donate, asked)
+        if donate:
+            executor.names = self._leaf_names(parted)
         launch = executor.launch(builder(traced.out_tree))
         settled = self._shardings is not None or not executor.moves
         if found is not None and settled and not traced.used_keys:

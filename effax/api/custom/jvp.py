@@ -153,7 +153,7 @@ class custom_jvp(Generic[P, R]):  # noqa: N801  (JAX's name)
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Give one rule an argument."""
+        """Give one rule an argument, or None where the derivative is zero."""
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
 
@@ -162,10 +162,16 @@ class custom_jvp(Generic[P, R]):  # noqa: N801  (JAX's name)
         def jvp(primals: Any, tangents: Any) -> Any:
             from effax.interpreters.jvp.dual import total
 
+            if len(jvps) != len(tangents):
+                raise ValueError(
+                    f"defjvps: {name_of(self.fun)} was called with {len(tangents)} arguments but "
+                    f"has {len(jvps)} rules; give one an argument, or None where the derivative "
+                    "is zero"
+                )
             ans = called_by_position(*primals)
             terms = [
                 rule(t, ans, *primals)
-                for rule, t in zip(jvps, tangents, strict=False)
+                for rule, t in zip(jvps, tangents, strict=True)
                 if rule is not None
             ]
             leaves = [tree_flatten(t)[0] for t in terms]

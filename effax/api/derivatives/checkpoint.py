@@ -16,7 +16,7 @@ from effax.effects.program import Program
 from effax.effects.rows import contraction, control, convolution
 from effax.effects.rows.naming import named
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from effax.interpreters.residual.saving import Offloadable
+from effax.interpreters.residual.verdicts import Offloadable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -143,8 +143,17 @@ def dots_with_no_batch_dims_saveable(effect: Effect, *types: Any, **attributes: 
     return effect is contraction.dot_general and not attributes["dimension_numbers"][1][0]
 
 
+def _check_names(names: Iterable[Any]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"names of a checkpoint policy must be strings, one an argument; got {name!r}"
+            )
+
+
 def save_only_these_names(*names: str) -> Policy:
     """Store the values that `checkpoint_name` gave one of these names."""
+    _check_names(names)
 
     def policy(effect: Effect, *types: Any, **attributes: Any) -> bool:
         return effect is named and attributes["name"] in names
@@ -154,6 +163,7 @@ def save_only_these_names(*names: str) -> Policy:
 
 def save_any_names_but_these(*names: str) -> Policy:
     """Store the values that `checkpoint_name` gave another name than these."""
+    _check_names(names)
 
     def policy(effect: Effect, *types: Any, **attributes: Any) -> bool:
         return effect is named and attributes["name"] not in names
@@ -163,6 +173,7 @@ def save_any_names_but_these(*names: str) -> Policy:
 
 def save_anything_except_these_names(*names: str) -> Policy:
     """Store everything but the values of these names."""
+    _check_names(names)
 
     def policy(effect: Effect, *types: Any, **attributes: Any) -> bool:
         return effect is not named or attributes["name"] not in names
@@ -218,6 +229,7 @@ def save_and_offload_only_these_names(
     """
     place = _offloadable(offload_src, offload_dst)
     saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+    _check_names(saved | offloaded)
     both = saved & offloaded
     if both:
         raise ValueError(

@@ -40,7 +40,7 @@ from effax.effects.handler import bottom, current, innermost
 from effax.effects.interning import keep
 from effax.effects.rows.conversion import number
 from effax.effects.rows.state import Ref
-from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten, treedef_is_leaf
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.functor.discharge import distinct
 from effax.interpreters.residual import Record
@@ -243,16 +243,17 @@ def value_and_grad(
         value_only, aux = split_aux(fun, has_aux)
         flat, out = flat_function(with_chosen(value_only, places, args, keywords), tree)
         done = _linearized(flat, leaves, aux)
-        if len(done.primals) != 1 or done.primals[0] is None:
+        if len(done.primals) != 1 or not treedef_is_leaf(out[0]) or done.primals[0] is None:
             if tree_unflatten(out[0], done.primals) is None:
                 raise TypeError(
                     "Gradient only defined for scalar-output functions. Output was None: does "
                     f"{name_of(fun)} return its result?"
                 )
+            count = len(done.primals)
             raise TypeError(
-                "Gradient only defined for scalar-output functions. "
-                f"Output was a pytree with {len(done.primals)} leaves: {out[0]}; use has_aux=True "
-                "for further results, or vjp for cotangents of all of them"
+                "Gradient only defined for scalar-output functions. Output was a pytree with "
+                f"{count} {'leaf' if count == 1 else 'leaves'}: {out[0]}; use has_aux=True for "
+                "further results, or vjp for cotangents of all of them"
             )
         (value,) = done.primals
         type = typeof(value)
@@ -270,9 +271,7 @@ def value_and_grad(
         gradient, _ = tree_unflatten(tree, gradients)
         if not isinstance(argnums, Sequence):
             gradient = gradient[0]
-        (result,) = tree_flatten(value)[0]
-        answer = tree_unflatten(out[0], [result])
-        return ((answer, plain_aux(aux[0])), gradient) if has_aux else (answer, gradient)
+        return ((value, plain_aux(aux[0])), gradient) if has_aux else (value, gradient)
 
     return value_and_gradient
 

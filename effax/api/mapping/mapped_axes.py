@@ -11,11 +11,13 @@ from effax.api.calling.signatures import Parameters
 from effax.effects.tree import keystr, tree_flatten_with_path
 from effax.effects.types import str_long
 from effax.effects.value import length
+from effax.keys.arrays import is_keys
 
 
 def leaf_of(fun: Callable[..., Any], args: Any, keywords: Any, i: int) -> str:
     """Name a leaf of the arguments for a message: `argument x[0]`, or `kwargs['y']`."""
-    inside, first, *rest = tree_flatten_with_path((args, keywords))[0][i][0]
+    leaves, _ = tree_flatten_with_path((args, keywords), is_leaf=is_keys)
+    inside, first, *rest = leaves[i][0]
     if getattr(inside, "idx", 0) == 1:
         return f"kwargs{keystr((first, *rest))}"
     return f"argument {Parameters.of(fun).first(len(args))[first.idx]}{keystr(tuple(rest))}"
@@ -35,6 +37,7 @@ def checked_axis(
             f"vmap was requested to map its argument along axis {axis}, which implies that its "
             f"rank should be at least {axis + 1 if axis >= 0 else -axis}, but is only {len(shape)} "
             f"(its shape is {shape}); it is {leaf_of(fun, args, keywords, i)} of {name_of(fun)}"
+            + ("" if shape else "; give what all lanes share in_axes=None")
         )
     return axis % len(shape)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from math import prod
 from typing import Any, Final, ParamSpec, TypeVar, overload
 
@@ -286,7 +286,7 @@ class _Inside(AbstractMesh):
 
     __slots__ = ("of",)
 
-    of: Mesh
+    of: Mesh | AbstractMesh
 
     def _parts(self) -> Any:
         return *super()._parts(), self.of
@@ -302,6 +302,17 @@ def _manual(mesh: Mesh, binds: tuple[Any, ...]) -> _Inside:
     inside = _Inside(mesh.axis_sizes, mesh.axis_names, types)
     inside.of = mesh
     return inside
+
+
+def planned(mesh: AbstractMesh) -> AbstractContextManager[Any]:
+    """Return a context in which `shard_map` without a mesh is staged over one without devices.
+
+    Args:
+      mesh: the mesh; a program that is staged over it can be looked at, but not run.
+    """
+    inside = _Inside(mesh.axis_sizes, mesh.axis_names, mesh.axis_types)
+    inside.of = mesh
+    return under_mesh(inside)
 
 
 def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:

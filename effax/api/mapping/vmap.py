@@ -12,7 +12,7 @@ from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.differentiable import float0_zeros
 from effax.api.calling.float0 import is_nothing
 from effax.api.calling.signatures import Parameters, leaf_names
-from effax.api.mapping.mapped_axes import batch_size, checked_axis
+from effax.api.mapping.mapped_axes import batch_size, checked_axis, leaf_of
 from effax.backends.xla.array import Array, asarray
 from effax.effects.cuts import Cut, cut_of, names_of
 from effax.effects.effect import REFERENCES
@@ -75,10 +75,12 @@ def vmap(
         raise TypeError(f"Expected a callable value, got {fun}")
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or isinstance(in_axes, (int, tuple, dict)) or _is_tree(in_axes)):
+    if isinstance(in_axes, str | bytes | float | bool | dict):
+        advice = f" For one argument that is a dict, write in_axes=({in_axes!r},)."
         raise TypeError(
-            "vmap in_axes must be an int, None, or a tuple with an entry for each positional "
-            f"argument, but got {in_axes}"
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+            f"positional arguments passed to the function, but got {in_axes!r}."
+            + (advice if isinstance(in_axes, dict) else "")
         )
     if not isinstance(out_axes, int | None) and not all(
         isinstance(a, int) for a in tree_flatten(out_axes)[0]
@@ -103,8 +105,9 @@ def mapped_over(
     def mapped(*args: Any, **keywords: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
-                "vmap in_axes must be an int, None, or a tuple with an entry for each positional "
-                f"argument of {name_of(fun)}, but got {len(in_axes)=}, {len(args)=}"
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+                "positional arguments passed to the function, but got "
+                f"{len(in_axes)=}, {len(args)=} in a call of {name_of(fun)}"
             )
         if VMAPPABLE:
             args, keywords = hold((args, keywords))
@@ -115,7 +118,7 @@ def mapped_over(
             axes: list[Any] = [in_axes] * len(args)
         else:
             axes = _flat_axes("vmap in_axes", in_axes, args) + [0] * len(tree_flatten(keywords)[0])
-            axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0)
+            axes = _axes_of_words("vmap in_axes", axes, (args, keywords), 0, fun)
         # Arguments that are not mapped are passed on unchanged, and need not be arrays.
         types = [
             None if a is None or type(x) is Held else typeof(x)
@@ -212,10 +215,6 @@ def _check_references(leaves: Sequence[Any], args: Any, keywords: Any, fun: Any)
     distinct(leaves, name_of(fun), lambda: leaf_names(Parameters.of(fun), tree))
 
 
-def _is_tree(x: Any) -> bool:
-    return not isinstance(x, (str, bytes, float, bool))
-
-
 def _ready(x: Any) -> Any:
     return asarray(x) if isinstance(x, np.ndarray) else x
 
@@ -235,17 +234,29 @@ def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
         raise ValueError(
             f"{what} specification must be a tree prefix of the corresponding value; the axes "
             f"{prefix} do not match the structure of the value. "
-            f"{mismatch_details(what, prefix, shown)}"
+            f"{mismatch_details(what, prefix, shown)}\n"
+            "Give each part of the value an axis or None; one may stand for a whole subtree."
         ) from None
 
 
-def _axes_of_words(what: str, axes: list[Any], tree: Any, more: int) -> list[Any]:
-    """Axes of arrays of keys, of which the words have one more, the last; others as they are."""
+def _axes_of_words(
+    what: str, axes: list[Any], tree: Any, more: int, fun: Callable[..., Any] | None = None
+) -> list[Any]:
+    """Axes of arrays of keys, of which the words have one more, the last; others as they are.
+
+    `fun` is the function whose arguments `tree` has, for messages that name them.
+    """
+    found = []
     tops = tree_leaves(tree, is_leaf=is_keys)  # an array of keys has one leaf: its words
-    return [
-        axis_of_words(a, x.ndim + more, what) if is_keys(x) else a
-        for a, x in zip(axes, tops, strict=True)
-    ]
+    for i, (axis, x) in enumerate(zip(axes, tops, strict=True)):
+        if is_keys(x):
+            ndim, named = x.ndim + more, ""
+            if fun is not None and isinstance(axis, int) and not -ndim <= axis < ndim:
+                args, keywords = tree
+                named = f", {leaf_of(fun, args, keywords, i)} of {name_of(fun)}"
+            axis = axis_of_words(axis, ndim, f"{what}{named}")
+        found.append(axis)
+    return found
 
 
 def _window(handler: Batch, ref: Ref, axis: int) -> Window:

@@ -17,7 +17,7 @@ from effax.effects.mesh import AbstractMesh, AxisType, MeshShape, current_mesh, 
 
 def make_mesh(
     axis_shapes: Sequence[int],
-    axis_names: Sequence[Any],
+    axis_names: str | Sequence[Any],
     axis_types: tuple[AxisType, ...] | None = None,
     *,
     devices: Sequence[Any] | None = None,
@@ -26,7 +26,7 @@ def make_mesh(
 
     Args:
       axis_shapes: the number of devices along each axis.
-      axis_names: the names of the axes.
+      axis_names: the names of the axes; a string is the name of a single one.
       axis_types: the types of the axes; by default all are `Explicit`, as in JAX 0.10: types of
         arrays say how they are cut along them.
       devices: the devices, as many as the mesh has; by default the first ones there are.
@@ -37,7 +37,8 @@ def make_mesh(
     >>> make_mesh((1,), ("x",)).shape["x"]
     1
     """
-    shape, names = tuple(map(int, axis_shapes)), tuple(axis_names)
+    shape = tuple(map(int, axis_shapes))
+    names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
     if len(shape) != len(names):
         raise ValueError(
             f"Number of mesh axes ({len(names)}) must equal the length of axis_shapes "

@@ -83,12 +83,14 @@ def _leaves(what: str, tree: Any, given: Any, function: str, option: str) -> Lea
 def resolve(x: Any, function: str, option: str) -> Sharding:
     """The sharding that a user names: a spec is over the mesh in context.
 
-    Raises `RuntimeError` for a spec where there is no such mesh, `ValueError` for what is none.
+    Raises `RuntimeError` for a spec where there is no such mesh, or `ValueError` where JAX's
+    function does; `ValueError` for what is no sharding.
     """
     if isinstance(x, PartitionSpec):
         mesh = current_mesh()
         if mesh is None or mesh.empty:
-            raise RuntimeError(
+            kind = ValueError if function in ("device_put", "reshard") else RuntimeError
+            raise kind(
                 f"{function} requires a non-empty mesh in context for the PartitionSpecs in "
                 f"{option}: call it under `with effax.set_mesh(mesh):`, or give Shardings, which "
                 "name their mesh"

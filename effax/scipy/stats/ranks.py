@@ -87,9 +87,9 @@ def mode(
         found = value, jnp.max(counts, axis=-1)
     if not keepdims:
         return ModeResult(*found)
-    lengths = list(jnp.shape(a))
+    lengths = list(jnp.shape(a)) or [1]  # as SciPy has it
     lengths = [1] * len(lengths) if position is None else lengths
-    if lengths and position is not None:
+    if position is not None:
         lengths[position] = 1
     return ModeResult(*(jnp.reshape(y, lengths) for y in found))
 
