@@ -61,6 +61,10 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
         for name in ("conv_general_dilated", "dot_general", "reduce_sum", "rng_bit_generator")
     },
     "convert_element_type": {"sharding": None, "weak_type": False},
+    **{
+        name: {"axis_index_groups": None}
+        for name in ("all_gather", "all_to_all", "pmax", "pmin", "psum", "reduce_scatter")
+    },
     "qr": {"pivoting": False, "use_magma": None},
     "reshape": {"dimensions": None, "sharding": None},
     "svd": {"algorithm": None, "subset_by_index": None},

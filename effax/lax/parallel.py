@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from effax.api.calling.call_arguments import axes_in_scope, tracked_axes
-from effax.effects.effect import LITERALS
+from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnboundAxisError
 from effax.effects.rows import collective, comparison, shape
 from effax.effects.rows.conversion import convert_element_type
@@ -20,6 +20,7 @@ from effax.effects.rows.selection import select_n
 from effax.effects.tree import tree_map
 from effax.effects.types import int32, is_bool, is_inexact, typeof, uint8
 from effax.effects.value import Array
+from effax.lax.place_groups import checked_groups, lengths_by_place, of_place, option
 from effax.operands.promoting import asarray
 
 
@@ -46,14 +47,6 @@ def _varied(x: Any, names: tuple[Hashable, ...]) -> Any:
     return collective.pvary(x, axes=missing) if missing else x
 
 
-def _no_groups(name: str, groups: Any) -> None:
-    if groups is not None:
-        raise NotImplementedError(
-            f"{name} with axis_index_groups is not supported; map over two named axes instead, by "
-            "nesting maps, and pass the name of the one to combine over"
-        )
-
-
 def axis_size(axis_name: Any) -> int:
     """Return the number of places along a named axis, or of a tuple of them together.
 
@@ -67,6 +60,14 @@ def axis_size(axis_name: Any) -> int:
     Array([3., 3., 3.], dtype=float32)
     """
     return prod(map(_length, _names(axis_name)))
+
+
+def _number(axis_name: Any, groups: Any) -> Any:
+    """The number of places that act together; an array where groups differ in length."""
+    if groups is None:
+        return axis_size(axis_name)
+    lengths = lengths_by_place(groups)
+    return of_place(lengths, axis_index(axis_name)) if len({*lengths}) > 1 else lengths[0]
 
 
 def axis_index(axis_name: Any) -> Array:
@@ -93,14 +94,15 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Args:
       x: arrays, or Python numbers: of those the sum is known at once, `size * x`.
       axis_name: a name or a tuple of names.
-      axis_index_groups: not supported.
+      axis_index_groups: lists of places' indices, each of which is in one list: the sums are those
+        of these groups.
 
     >>> import effax
     >>> effax.vmap(lambda x: x / effax.lax.psum(x, "i"), axis_name="i")(effax.numpy.arange(4.0))
     Array([0.        , 0.16666667, 0.33333334, 0.5       ], dtype=float32)
     """
-    _no_groups("psum", axis_index_groups)
-    size = axis_size(axis_name)
+    groups = checked_groups("psum", axis_index_groups, axis_size(axis_name))
+    names, size = _names(axis_name), _number(axis_name, groups)
 
     def leaf(y: Any) -> Any:
         if type(y) in LITERALS:
@@ -108,7 +110,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         y = asarray(y)
         if is_bool(typeof(y).dtype):
             y = convert_element_type(y, dtype=int32, weak_type=False)
-        return collective.psum(_varied(y, _names(axis_name)), axes=_names(axis_name))
+        return collective.psum(_varied(y, names), axes=names, **option(groups))
 
     return tree_map(leaf, x)
 
@@ -119,23 +121,23 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Args:
       x: a pytree of arrays or Python numbers.
       axis_name: a name or a tuple of names.
-      axis_index_groups: not supported.
+      axis_index_groups: as for `psum`.
 
     >>> import effax
     >>> effax.vmap(lambda x: x - effax.lax.pmean(x, "i"), axis_name="i")(effax.numpy.arange(3.0))
     Array([-1.,  0.,  1.], dtype=float32)
     """
-    _no_groups("pmean", axis_index_groups)
-    size = axis_size(axis_name)
+    groups = checked_groups("pmean", axis_index_groups, axis_size(axis_name))
+    size = _number(axis_name, groups)
 
     def leaf(total: Any) -> Any:
         if type(total) in LITERALS:
             return total / size
         if not is_inexact(typeof(total).dtype):
             total = convert_element_type(total, dtype="float32", weak_type=False)
-        return div(total, float(size))
+        return total / size if groups else div(total, float(size))
 
-    return tree_map(leaf, psum(x, axis_name))
+    return tree_map(leaf, psum(x, axis_name, axis_index_groups=groups))
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -144,15 +146,13 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Args:
       x: a pytree of arrays.
       axis_name: a name or a tuple of names.
-      axis_index_groups: not supported.
+      axis_index_groups: as for `psum`.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.vmap(lambda x: effax.lax.pmax(x, "i"), axis_name="i")(jnp.arange(3)).tolist()
     [2, 2, 2]
     """
-    _no_groups("pmax", axis_index_groups)
-    axis_size(axis_name)
-    return tree_map(lambda y: collective.pmax(asarray(y), axes=_names(axis_name)), x)
+    return _extremum(collective.pmax, x, axis_name, axis_index_groups)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -161,15 +161,21 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Args:
       x: a pytree of arrays.
       axis_name: a name or a tuple of names.
-      axis_index_groups: not supported.
+      axis_index_groups: as for `psum`.
 
     >>> import effax, effax.numpy as jnp
     >>> effax.vmap(lambda x: effax.lax.pmin(x, "i"), axis_name="i")(jnp.arange(3)).tolist()
     [0, 0, 0]
     """
-    _no_groups("pmin", axis_index_groups)
-    axis_size(axis_name)
-    return tree_map(lambda y: collective.pmin(asarray(y), axes=_names(axis_name)), x)
+    return _extremum(collective.pmin, x, axis_name, axis_index_groups)
+
+
+def _extremum(effect: Effect, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
+    names = _names(axis_name)
+    groups = checked_groups(effect.name, axis_index_groups, axis_size(axis_name))
+    if groups is None:
+        return tree_map(lambda y: effect(asarray(y), axes=names), x)
+    return tree_map(lambda y: effect(_varied(asarray(y), names), axes=names, **option(groups)), x)
 
 
 def _axis(axis: int, ndim: int) -> int:
@@ -186,7 +192,8 @@ def all_gather(
     Args:
       x: a pytree of arrays.
       axis_name: a name or a tuple of names.
-      axis_index_groups: not supported.
+      axis_index_groups: lists of places' indices, of one length: each place gathers the values of
+        its group, in the order of the list.
       axis: the axis of the result that holds the places; negative ones count from the end.
       tiled: whether to join the values along `axis`, rather than stack them.
 
@@ -195,15 +202,19 @@ def all_gather(
     Array([[0., 1.],
            [0., 1.]], dtype=float32)
     """
-    _no_groups("all_gather", axis_index_groups)
+    names = _names(axis_name)
+    groups = checked_groups("all_gather", axis_index_groups, axis_size(axis_name), equal=True)
 
     def leaf(y: Any) -> Any:
         y = asarray(y)
         at = _axis(axis, typeof(y).ndim + (not tiled))
         if not tiled:
             y = shape.expand_dims(y, (at,))
-        y = _varied(y, _names(axis_name))
-        for name in reversed(_names(axis_name)):
+        y = _varied(y, names)
+        if groups is not None:
+            options = {"size": len(groups[0]), **option(groups)}
+            return collective.all_gather(y, axes=names, axis=at, **options)
+        for name in reversed(names):
             y = collective.all_gather(y, axes=(name,), axis=at, size=_length(name))
         return y
 
@@ -226,7 +237,8 @@ def psum_scatter(
       x: a pytree of arrays.
       axis_name: a name or a tuple of names.
       scatter_dimension: the axis that is cut into pieces; negative ones count from the end.
-      axis_index_groups: not supported.
+      axis_index_groups: lists of places' indices, of one length: sums are those of groups, of
+        which place i of the list keeps piece i.
       tiled: whether the axis stays, with the length of a piece.
 
     >>> import effax, effax.numpy as jnp
@@ -234,8 +246,9 @@ def psum_scatter(
     >>> each(jnp.ones((2, 2))).tolist()
     [2.0, 2.0]
     """
-    _no_groups("psum_scatter", axis_index_groups)
-    size = axis_size(axis_name)
+    names, size = _names(axis_name), axis_size(axis_name)
+    groups = checked_groups("psum_scatter", axis_index_groups, size, equal=True)
+    size = size if groups is None else len(groups[0])
 
     def leaf(y: Any) -> Any:
         y = asarray(y)
@@ -245,9 +258,13 @@ def psum_scatter(
                 f"reduce_scatter operand scatter dimension size {typeof(y).shape[at]} must match "
                 f"shard count {size}"
             )
-        y = _varied(y, _names(axis_name))
-        for name in _names(axis_name):
-            y = collective.reduce_scatter(y, axes=(name,), axis=at, size=_length(name))
+        y = _varied(y, names)
+        if groups is not None:
+            options = {"size": size, **option(groups)}
+            y = collective.reduce_scatter(y, axes=names, axis=at, **options)
+        else:
+            for name in names:
+                y = collective.reduce_scatter(y, axes=(name,), axis=at, size=_length(name))
         return y if tiled else shape.squeeze(y, (at,))
 
     return tree_map(leaf, x)
@@ -272,7 +289,7 @@ def all_to_all(
       axis_name: a name or a tuple of names, along which places are counted in row-major order.
       split_axis: the axis that is cut into pieces; negative ones count from the end.
       concat_axis: the axis along which the pieces are joined; negative ones count from the end.
-      axis_index_groups: not supported.
+      axis_index_groups: lists of places' indices, of one length: the exchange is within groups.
       tiled: whether to cut and join along axes that stay.
 
     >>> import effax, effax.numpy as jnp
@@ -280,15 +297,17 @@ def all_to_all(
     >>> effax.vmap(lambda x: effax.lax.all_to_all(x, "i", 0, 0), axis_name="i")(x).tolist()
     [[0, 2], [1, 3]]
     """
-    _no_groups("all_to_all", axis_index_groups)
     names, size = _names(axis_name), axis_size(axis_name)
+    groups = checked_groups("all_to_all", axis_index_groups, size, equal=True)
+    size = size if groups is None else len(groups[0])
+    options = {"size": size, **option(groups)}
 
     def leaf(y: Any) -> Any:
         y = _varied(asarray(y), names)
         ndim = typeof(y).ndim
         split, concat = _axis(split_axis, ndim), _axis(concat_axis, ndim)
         if tiled:
-            return collective.all_to_all(y, axes=names, split=split, concat=concat, size=size)
+            return collective.all_to_all(y, axes=names, split=split, concat=concat, **options)
         if typeof(y).shape[split] != size:
             raise ValueError(
                 f"all_to_all requires the size of the mapped axis axis_name to equal "
@@ -298,7 +317,7 @@ def all_to_all(
         place = concat if concat <= split else concat + 1
         y = shape.expand_dims(y, (place,))
         split = split + (place <= split)
-        y = collective.all_to_all(y, axes=names, split=split, concat=place, size=size)
+        y = collective.all_to_all(y, axes=names, split=split, concat=place, **options)
         return shape.squeeze(y, (split,))
 
     return tree_map(leaf, x)
@@ -363,7 +382,7 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = Non
       x: a pytree of arrays.
       axis_name: the name of the axis.
       axis: an axis of x, as long as the named one; negative ones count from the end.
-      axis_index_groups: not supported.
+      axis_index_groups: as for `all_to_all`; the axis of x is as long as a group.
 
     >>> import effax, effax.numpy as jnp
     >>> x = jnp.arange(4).reshape(2, 2)

@@ -11,6 +11,7 @@ from effax.effects.value import Array
 from effax.lax.control import scan
 from effax.lax.filling import iota
 from effax.lax.parallel import all_gather, axis_index, axis_size
+from effax.lax.place_groups import checked_groups, numbers_within, of_place
 from effax.lax.shapes import clamp, repeated
 
 
@@ -38,15 +39,15 @@ def ragged_all_to_all(
         multiple of the number of places. `recv_sizes[j]`, how many rows come from j, follows from
         what the others send.
       axis_name: the axis over places, which must be bound.
-      axis_index_groups: must be None.
+      axis_index_groups: lists of places' indices, of one length: the exchange is within groups, and
+        the vectors speak of the places of the group.
 
     Returns:
       The output, of its shape, with the rows that came. XLA's CPU backend has no such operation:
       every place sees all rows, and takes its own.
 
     Raises:
-      ValueError: for shapes and dtypes that don't fit.
-      NotImplementedError: for groups of places.
+      ValueError: for shapes, dtypes and groups that don't fit.
 
     >>> import effax, effax.numpy as jnp
     >>> def spread(x):
@@ -58,15 +59,16 @@ def ragged_all_to_all(
     Array([[1., 3.],
            [2., 4.]], dtype=float32)
     """
-    if axis_index_groups is not None:
-        raise NotImplementedError("ragged_all_to_all: axis_index_groups must be None")
     x, out = typeof(operand), typeof(output)
     if not x.ndim or x.dtype != out.dtype or x.shape[1:] != out.shape[1:]:
         raise ValueError(
             "ragged_all_to_all input and output must be rows of one dtype and shape, got "
             f"{x.str_short()} and {out.str_short()}"
         )
-    places = axis_size(axis_name)
+    places, mine = axis_size(axis_name), axis_index(axis_name)
+    groups = checked_groups("ragged_all_to_all", axis_index_groups, places, equal=True)
+    if groups is not None:
+        places, mine = len(groups[0]), of_place(numbers_within(groups), mine)
     vectors = (input_offsets, send_sizes, output_offsets, recv_sizes)
     types = [typeof(v) for v in vectors]
     for t in types:
@@ -81,9 +83,10 @@ def ragged_all_to_all(
             f"ragged_all_to_all: the number of offsets must be a multiple of the {places} places, "
             f"got {slices}"
         )
-    mine = axis_index(axis_name)
-    rows = all_gather(operand, axis_name)
-    starts, sizes, targets = (_for_me(all_gather(v, axis_name), places, mine) for v in vectors[:3])
+    rows, *others = (
+        all_gather(v, axis_name, axis_index_groups=groups) for v in (operand, *vectors[:3])
+    )
+    starts, sizes, targets = (_for_me(v, places, mine) for v in others)
     position = iota(int32, out.shape[0])
 
     def arrive(found: Array, sent: Any) -> tuple[Array, None]:

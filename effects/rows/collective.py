@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FAMILY = "collective"
 Axes = tuple[Hashable, ...]
+Groups = tuple[tuple[int, ...], ...] | None
+"""Places that act together, by their index along the axes; None is all of them."""
 
 
 def _named(name: str, axes: Any) -> None:
@@ -32,14 +34,14 @@ def _one_name(name: str, axes: Any) -> None:
         raise TypeError(f"{name} is over one axis at a time, not {axes!r}")
 
 
-def _sum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
+def _sum_type(x: ShapedArray, *, axes: Axes, axis_index_groups: Groups = None) -> ShapedArray:
     _named("psum", axes)
     if is_bool(x.dtype):
         raise TypeError(f"psum: expected numbers, got {x.str_short()}; convert it first")
     return x
 
 
-def _extremum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
+def _extremum_type(x: ShapedArray, *, axes: Axes, axis_index_groups: Groups = None) -> ShapedArray:
     _named("pmax and pmin", axes)
     if is_complex(x.dtype):
         raise TypeError(f"pmax and pmin: expected elements that have an order, got {x.str_short()}")
@@ -47,18 +49,19 @@ def _extremum_type(x: ShapedArray, *, axes: Axes) -> ShapedArray:
 
 
 def _same_along(axes: frozenset[Any], attributes: dict[str, Any]) -> frozenset[Any]:
-    return axes - set(attributes["axes"])
+    return axes if attributes.get("axis_index_groups") else axes - set(attributes["axes"])
 
 
 psum = Effect(
     "psum", family=FAMILY, typing=_sum_type, collective=True, varying=_same_along, facts=LINEAR
 )
-"""`psum(x, axes)`: the sum of x over all places along the axes, at each of them."""
+"""`psum(x, axes, [axis_index_groups])`: the sum of x over all places along the axes, or over those
+of the place's group, at each of them."""
 
 pmax = Effect(
     "pmax", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along, facts=SOUND
 )
-"""`pmax(x, axes)`: the largest x of all places along the axes, element by element."""
+"""`pmax(x, axes, [axis_index_groups])`: the largest x of these places, element by element."""
 
 pmin = Effect(
     "pmin", family=FAMILY, typing=_extremum_type, collective=True, varying=_same_along, facts=SOUND
@@ -79,30 +82,50 @@ def _resized(name: str, x: ShapedArray, axis: int, numerator: int, denominator: 
     return x.update(shape=shape)
 
 
-def _gather_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> ShapedArray:
-    _one_name("all_gather", axes)
+def _one_unless(groups: Groups, name: str, axes: Any) -> None:
+    if groups is None:
+        _one_name(name, axes)
+    else:
+        _named(name, axes)
+
+
+def _gather_type(
+    x: ShapedArray, *, axes: Axes, axis: int, size: int, axis_index_groups: Groups = None
+) -> ShapedArray:
+    _one_unless(axis_index_groups, "all_gather", axes)
     return _resized("all_gather", x, axis, size, 1)
 
 
 all_gather = Effect(
     "all_gather", family=FAMILY, typing=_gather_type, collective=True, facts=LINEAR | SOUND
 )
-"""`all_gather(x, axes, axis, size)`: the x of all `size` places, joined along `axis`."""
+"""`all_gather(x, axes, axis, size, [axis_index_groups])`: the x of all `size` places, or those of a
+group, joined along `axis`. Groups may be along several axes, whose places are counted in row-major
+order, as for all collectives; without groups there is one name."""
 
 
-def _scatter_type(x: ShapedArray, *, axes: Axes, axis: int, size: int) -> ShapedArray:
-    _one_name("reduce_scatter", axes)
+def _scatter_type(
+    x: ShapedArray, *, axes: Axes, axis: int, size: int, axis_index_groups: Groups = None
+) -> ShapedArray:
+    _one_unless(axis_index_groups, "reduce_scatter", axes)
     return _resized("reduce_scatter", _sum_type(x, axes=axes), axis, 1, size)
 
 
 reduce_scatter = Effect(
     "reduce_scatter", family=FAMILY, typing=_scatter_type, collective=True, facts=LINEAR
 )
-"""`reduce_scatter(x, axes, axis, size)`: the sum over places, of which each keeps its piece."""
+"""`reduce_scatter(x, axes, axis, size, [axis_index_groups])`: the sum over places, or over a group,
+of which each keeps its piece."""
 
 
 def _exchange_type(
-    x: ShapedArray, *, axes: Axes, split: int, concat: int, size: int
+    x: ShapedArray,
+    *,
+    axes: Axes,
+    split: int,
+    concat: int,
+    size: int,
+    axis_index_groups: Groups = None,
 ) -> ShapedArray:
     _named("all_to_all", axes)
     return _resized("all_to_all", _resized("all_to_all", x, split, 1, size), concat, size, 1)
@@ -111,9 +134,9 @@ def _exchange_type(
 all_to_all = Effect(
     "all_to_all", family=FAMILY, typing=_exchange_type, collective=True, facts=LINEAR | SOUND
 )
-"""`all_to_all(x, axes, split, concat, size)`: the k-th piece of x along `split` goes to place k,
-which joins what it gets along `concat`. Places along several axes are counted in row-major order,
-and `size` is their number."""
+"""`all_to_all(x, axes, split, concat, size, [axis_index_groups])`: the k-th piece of x along
+`split` goes to place k of all, or of the group, which joins what it gets along `concat`. Places
+along several axes are counted in row-major order, and `size` is their number."""
 
 
 def _permute_type(

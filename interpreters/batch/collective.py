@@ -14,6 +14,7 @@ from effax.effects.rows.selection import select_n
 from effax.effects.rows.shape import move_axis
 from effax.effects.types import bool_, int32, typeof
 from effax.interpreters.batch.batched import Batch, repeat, rule
+from effax.interpreters.batch.collective_groups import collective_rule, lanes_from
 
 
 def _merged(x: Any, axis: int) -> Any:
@@ -34,13 +35,11 @@ def _cut(x: Any, axis: int, pieces: int) -> Any:
 def _reduction(effect: Effect, fold: Callable[..., Any], same: Callable[[Batch, Any], Any]) -> None:
     """A collective that folds: `same` is what it gives when all places have the same operand."""
 
-    @rule(effect)
+    @collective_rule(effect)
     def reduction_batch(
         handler: Batch, values: list[Any], batched: list[bool], *, axes: Any
     ) -> Any:
         (x,), (many,) = values, batched
-        if handler.axis_name not in axes:
-            return effect(x, axes=axes), many
         rest = tuple(name for name in axes if name != handler.axis_name)
         x = fold(x, axes=(0,)) if many else same(handler, x)
         return (effect(x, axes=rest) if rest else x), False
@@ -57,28 +56,24 @@ def like(x: Any, value: Any) -> Any:
     return shape.full(t.shape, value, t.dtype)
 
 
-@rule(collective.all_gather)
+@collective_rule(collective.all_gather)
 def all_gather_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, axes: Any, axis: int, size: int
 ) -> Any:
     (x,), (many,) = values, batched
-    if handler.axis_name not in axes:
-        return collective.all_gather(x, axes=axes, axis=axis + many, size=size), many
     return _merged(x if many else repeat(x, size), axis), False
 
 
-@rule(collective.reduce_scatter)
+@collective_rule(collective.reduce_scatter)
 def reduce_scatter_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, axes: Any, axis: int, size: int
 ) -> Any:
     (x,), (many,) = values, batched
-    if handler.axis_name not in axes:
-        return collective.reduce_scatter(x, axes=axes, axis=axis + many, size=size), many
     total = reduction.reduce_sum(x, axes=(0,)) if many else mul(x, like(x, size))
     return _cut(total, axis, size), True
 
 
-@rule(collective.all_to_all)
+@collective_rule(collective.all_to_all)
 def all_to_all_batch(
     handler: Batch,
     values: list[Any],
@@ -90,13 +85,6 @@ def all_to_all_batch(
     size: int,
 ) -> Any:
     (x,), (many,) = values, batched
-    if handler.axis_name not in axes:
-        return (
-            collective.all_to_all(
-                x, axes=axes, split=split + many, concat=concat + many, size=size
-            ),
-            many,
-        )
     x = x if many else repeat(x, handler.size)
     before, after = _others("all_to_all", handler, axes, size)
     at, lengths = split + 1, typeof(x).shape
@@ -140,21 +128,7 @@ def ppermute_batch(
     if len(axes) > 1:
         return _permute_over_several(handler, x, axes, perm, size), True
     source = {d: s for s, d in perm}
-    pieces: list[Any] = []
-    start = 0
-    while start < size:  # one piece per run of neighbouring places whose sources are neighbours too
-        end = start + 1
-        first = source.get(start)
-        while end < size and (
-            source.get(end) is None if first is None else source.get(end) == first + end - start
-        ):
-            end += 1
-        if first is None:
-            pieces.append(shape.full((end - start, *typeof(x).shape[1:]), 0, typeof(x).dtype))
-        else:
-            pieces.append(shape.slice_axis(x, 0, first, first + end - start))
-        start = end
-    return (pieces[0] if len(pieces) == 1 else shape.concatenate(*pieces, axis=0)), True
+    return lanes_from(x, [source.get(place) for place in range(size)]), True
 
 
 @rule(collective.axis_index)

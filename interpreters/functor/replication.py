@@ -34,7 +34,11 @@ def without_known_sums(
     sums: dict[Equation, frozenset[Any]] = {}
     for e in program.equations:
         found = every.intersection(*(known[x] for x in e.inputs if type(x) is Variable))
-        if e.effect is collective.psum and found.intersection(e.attributes["axes"]):
+        if (
+            e.effect is collective.psum
+            and "axis_index_groups" not in e.attributes
+            and found.intersection(e.attributes["axes"])
+        ):
             sums[e] = found.intersection(e.attributes["axes"])
         along = _shared_along(e, found)
         known.update(dict.fromkeys(e.outputs, along))
@@ -43,7 +47,7 @@ def without_known_sums(
 
 def _shared_along(e: Equation, operands: frozenset[Any]) -> frozenset[Any]:
     """The axes along which all places have the same results, where they have the same operands."""
-    if e.effect in _SHARED:
+    if e.effect in _SHARED and "axis_index_groups" not in e.attributes:
         return operands.union(e.attributes["axes"])
     if e.effect in _OWN or any(not entry.startswith("axis ") for entry in e.row):
         return frozenset()

@@ -17,12 +17,12 @@ def _extremum(effect: Effect) -> None:
     """The tangent of the place that has it; the mean of them where several have."""
 
     @rule(effect, pure=True)
-    def extremum_jvp(primals: list[Any], tangents: list[Any], *, axes: Any) -> Any:
+    def extremum_jvp(primals: list[Any], tangents: list[Any], **axes: Any) -> Any:
         (x,), (dx,) = primals, tangents
-        best = effect(x, axes=axes)
+        best = effect(x, **axes)
         here = convert_element_type(eq(x, best), dtype=typeof(dx).dtype, weak_type=False)
-        total = collective.psum(mul(here, dx), axes=axes)
-        return best, div(total, collective.psum(here, axes=axes))
+        total = collective.psum(mul(here, dx), **axes)
+        return best, div(total, collective.psum(here, **axes))
 
 
 _extremum(collective.pmax)

@@ -17,8 +17,13 @@ from effax.interpreters.transpose.linear import is_linear, rule, unary
 
 
 @unary(collective.psum)
-def psum_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
-    """Sum the cotangent over places, unless the types say that it is the same at all of them."""
+def psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any = None) -> Any:
+    """Sum the cotangent over places, unless the types say that it is the same at all of them.
+
+    Groups have sums of their own, so that nothing says so of theirs.
+    """
+    if axis_index_groups is not None:
+        return collective.psum(ct, axes=axes, axis_index_groups=axis_index_groups)
     differs = x.type.varying
     along = tuple(name for name in axes if name in differs)
     rest = tuple(name for name in axes if name not in differs)
@@ -32,18 +37,18 @@ def pvary_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
 
 
 @unary(collective.all_gather)
-def all_gather_transpose(ct: Any, x: Any, *, axes: Any, axis: int, size: int) -> Any:
-    return collective.reduce_scatter(ct, axes=axes, axis=axis, size=size)
+def all_gather_transpose(ct: Any, x: Any, **where: Any) -> Any:
+    return collective.reduce_scatter(ct, **where)
 
 
 @unary(collective.reduce_scatter)
-def reduce_scatter_transpose(ct: Any, x: Any, *, axes: Any, axis: int, size: int) -> Any:
-    return collective.all_gather(ct, axes=axes, axis=axis, size=size)
+def reduce_scatter_transpose(ct: Any, x: Any, **where: Any) -> Any:
+    return collective.all_gather(ct, **where)
 
 
 @unary(collective.all_to_all)
-def all_to_all_transpose(ct: Any, x: Any, *, axes: Any, split: int, concat: int, size: int) -> Any:
-    return collective.all_to_all(ct, axes=axes, split=concat, concat=split, size=size)
+def all_to_all_transpose(ct: Any, x: Any, *, split: int, concat: int, **where: Any) -> Any:
+    return collective.all_to_all(ct, split=concat, concat=split, **where)
 
 
 @unary(collective.ppermute)

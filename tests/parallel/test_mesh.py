@@ -29,6 +29,7 @@ def run(*what):
 
 FILES = (
     "on_a_mesh",
+    "in_groups",
     "in_pieces",
     "batches_of_matrices",
     "explicit_axes",

@@ -215,8 +215,8 @@ def test_unbound_names_are_refused():
         over(lambda x: lax.psum(x, "j"), X)
     with pytest.raises(NameError, match="unbound axis name: i"):
         effax.jit(lambda x: lax.axis_index("i") + x)(1.0)
-    with pytest.raises(NotImplementedError, match="axis_index_groups"):
-        over(lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1], [2, 3]]), X)
+    with pytest.raises(NameError, match="unbound axis name: j"):
+        over(lambda x: lax.psum(x, "j", axis_index_groups=[[0, 1], [2, 3]]), X)
 
 
 def test_bad_operands_are_refused():

@@ -30,14 +30,28 @@ class MeshAxis:
     size: int
 
 
-def _groups(w: Writer, effect: Any, axes: Sequence[Hashable]) -> list[list[int]]:
-    """The partitions that talk to each other, in the order of their places along the axes."""
+def _groups(
+    w: Writer, effect: Any, axes: Sequence[Hashable], within: Sequence[Sequence[int]] | None = None
+) -> list[list[int]]:
+    """The partitions that talk to each other, in the order of their places along the axes.
+
+    Args:
+      within: places along the axes that talk to each other only; None is all of them.
+    """
     for name in axes:
         if name not in w.axes:
             raise UnboundAxisError.of(effect, name)
     inside = [w.axes[name] for name in axes]
     outside = [axis for name, axis in w.axes.items() if name not in axes]
-    return [_numbers(inside, start) for start in _numbers(outside, 0)]
+    every = [_numbers(inside, start) for start in _numbers(outside, 0)]
+    if within is None:
+        return every
+    if w.platform == "tpu" and len({len(group) for group in within}) > 1:
+        raise NotImplementedError(
+            f"{effect}: XLA's collectives on TPUs are among groups of one length, and "
+            f"axis_index_groups is {within}; fill the groups up with places whose values are zero"
+        )
+    return [[row[i] for i in group] for row in every for group in within]
 
 
 def _numbers(axes: Sequence[MeshAxis], start: int) -> list[int]:
@@ -53,8 +67,10 @@ _CHANNEL: Final = "channel_handle = #stablehlo.channel_handle<handle = 1, type =
 
 
 def _between(w: Writer, groups: list[list[int]]) -> str:
-    rows = ", ".join(f"[{', '.join(map(str, group))}]" for group in groups)
-    text = f"dense<[{rows}]> : tensor<{len(groups)}x{len(groups[0])}xi64>"
+    longest = max(map(len, groups))
+    padded = [[*group, *[-1] * (longest - len(group))] for group in groups]
+    rows = ", ".join(f"[{', '.join(map(str, group))}]" for group in padded)
+    text = f"dense<[{rows}]> : tensor<{len(groups)}x{longest}xi64>"
     return f"replica_groups = {text}, {_CHANNEL}"
 
 
@@ -63,7 +79,7 @@ def _alone(groups: list[list[int]]) -> bool:
 
     In a program of one device XLA refuses collectives of two shapes on one channel, too.
     """
-    return len(groups[0]) == 1
+    return max(map(len, groups)) == 1
 
 
 def _fold(operation: str, type: ShapedArray) -> str:
@@ -85,9 +101,14 @@ def _all_reduce(w: Writer, x: Name, groups: list[list[int]], operation: str) -> 
 def _reduction(effect: Any, operation: str) -> None:
     @rule(effect)
     def lower_all_reduce(
-        w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Sequence[Hashable]
+        w: Writer,
+        types: Sequence[ShapedArray],
+        x: Name,
+        *,
+        axes: Sequence[Hashable],
+        axis_index_groups: Any = None,
     ) -> Name:
-        groups = _groups(w, effect, axes)
+        groups = _groups(w, effect, axes, axis_index_groups)
         if _alone(groups):
             return x
         found = _all_reduce(w, x, groups, operation)
@@ -111,9 +132,16 @@ _reduction(collective.pmin, "minimum")
 
 @rule(collective.all_gather)
 def lower_all_gather(
-    w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any, axis: int, size: int
+    w: Writer,
+    types: Sequence[ShapedArray],
+    x: Name,
+    *,
+    axes: Any,
+    axis: int,
+    size: int,
+    axis_index_groups: Any = None,
 ) -> Name:
-    groups = _groups(w, collective.all_gather, axes)
+    groups = _groups(w, collective.all_gather, axes, axis_index_groups)
     if _alone(groups):
         return x
     between = _between(w, groups)
@@ -126,9 +154,16 @@ def lower_all_gather(
 
 @rule(collective.reduce_scatter)
 def lower_reduce_scatter(
-    w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any, axis: int, size: int
+    w: Writer,
+    types: Sequence[ShapedArray],
+    x: Name,
+    *,
+    axes: Any,
+    axis: int,
+    size: int,
+    axis_index_groups: Any = None,
 ) -> Name:
-    groups = _groups(w, collective.reduce_scatter, axes)
+    groups = _groups(w, collective.reduce_scatter, axes, axis_index_groups)
     if _alone(groups):
         return x
     between = _between(w, groups)
@@ -149,8 +184,9 @@ def lower_all_to_all(
     split: int,
     concat: int,
     size: int,
+    axis_index_groups: Any = None,
 ) -> Name:
-    groups = _groups(w, collective.all_to_all, axes)
+    groups = _groups(w, collective.all_to_all, axes, axis_index_groups)
     if _alone(groups):
         return x
     between = _between(w, groups)
