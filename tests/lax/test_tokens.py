@@ -148,8 +148,6 @@ def test_ragged_exchanges_that_do_not_fit():
             wrong()
     with pytest.raises(NameError):
         lax.ragged_all_to_all(x, x, *[jnp.ones(1, int)] * 4, axis_name="nowhere")
-    with pytest.raises(NotImplementedError, match="axis_index_groups"):
-        lax.ragged_all_to_all(x, x, *[jnp.ones(1, int)] * 4, axis_name="i", axis_index_groups=[[0]])
 
 
 def barriers(f, *args):
