@@ -20,6 +20,14 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("cpu") is not None:
+        import effax
+
+        if effax.default_backend() != "cpu":
+            pytest.skip("of a CPU alone")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _a_small_heap() -> Iterator[None]:
     """Keep the collector from walking the programs, executables and caches of earlier modules.

@@ -9,6 +9,8 @@ import pytest
 
 import effax as fx
 import effax.numpy as jnp
+from effax import lax
+from effax.ad_checkpoint import checkpoint_name
 from effax.backends.xla import absent, plugins
 from effax.effects.runtime import jaxlib_version
 from effax.experimental import serialize_executable, topologies
@@ -53,6 +55,28 @@ def test_a_program_rounds_to_narrow_floats_where_it_says_so(chip, dtype):
 def test_donated_memory_is_used(chip):
     compiled = fx.jit(lambda x: x + 1, donate_argnums=0).lower(on(chip, 1024)).compile()
     assert compiled.memory_analysis().alias_size_in_bytes == 4096
+
+
+@needs_compilers
+@chips
+def test_residuals_are_offloaded(chip):
+    policy = fx.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[],
+        names_which_can_be_offloaded=["hidden"],
+        offload_src="device",
+        offload_dst="pinned_host",
+    )
+
+    def layer(x, w):
+        return jnp.sin(checkpoint_name(jnp.sin(x @ w), "hidden") @ w), None
+
+    def loss(x, ws):
+        return lax.scan(fx.checkpoint(layer, policy=policy), x, ws)[0].sum()
+
+    given = on(chip, 1024, 256), on(chip, 8, 256, 256)
+    memory = fx.jit(fx.grad(loss, 1)).lower(*given).compile().memory_analysis()
+    assert memory.host_temp_size_in_bytes == 8 * 1024 * 256 * 4
+    assert memory.host_output_size_in_bytes == 0
 
 
 @needs_compilers

@@ -20,6 +20,8 @@ from effax.backends.xla.fast.path import PATHS
 from effax.effects import config
 from effax.effects.columns import load
 
+pytestmark = pytest.mark.cpu
+
 load("effax.backends.xla.lowering")
 load("effax.backends.xla.fast")
 convolution, elementwise, reduction = (

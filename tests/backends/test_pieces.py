@@ -183,6 +183,7 @@ def test_effects_stay_in_order():
     assert said == [0, 40, 80, 120]
 
 
+@pytest.mark.cpu
 def test_pieces_keep_less_and_repeat_less():
     """Cheap values are computed again in the derivative, as XLA's fusions would."""
     f, args = transformer(8)

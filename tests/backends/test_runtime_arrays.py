@@ -196,6 +196,7 @@ def test_deletion():
     assert view.tolist() == [0, 1, 2], "a view keeps its memory alive"
 
 
+@pytest.mark.cpu
 def test_places():
     x = asarray(np.arange(4.0))
     device = devices()[0]
@@ -213,6 +214,7 @@ def test_places():
     assert z.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.cpu
 def test_dlpack():
     x = asarray(np.arange(6, dtype="float32").reshape(2, 3))
     assert x.__dlpack_device__() == (1, 0)

@@ -10,6 +10,8 @@ from effax.backends.xla import device
 from effax.backends.xla.client import backend, is_started, set_num_cpu_devices
 from tests.architecture.sources import ROOT
 
+pytestmark = pytest.mark.cpu
+
 
 def python(code, **environment):
     done = subprocess.run(

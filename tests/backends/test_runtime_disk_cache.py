@@ -23,6 +23,8 @@ from effax.effects.types import ShapedArray
 from tests.architecture.sources import ROOT
 from tests.backends.runtime_programs import add, callback
 
+pytestmark = pytest.mark.cpu
+
 VECTOR = ShapedArray((3,), "float32")
 
 

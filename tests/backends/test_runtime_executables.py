@@ -17,6 +17,8 @@ from effax.effects.rows.elementwise import mul
 from effax.effects.types import ShapedArray, element_name
 from tests.backends.runtime_programs import add, callback
 
+pytestmark = pytest.mark.cpu
+
 VECTOR = ShapedArray((3,), "float32")
 
 

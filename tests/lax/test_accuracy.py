@@ -83,6 +83,7 @@ ON_CPU = {
 }
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("preset", DotAlgorithmPreset, ids=str)
 def test_presets(preset):
     if preset.name not in ON_CPU:
@@ -137,6 +138,7 @@ def test_other_platforms_take_what_they_may_have():
         effax.clear_caches()
 
 
+@pytest.mark.cpu
 def test_algorithms_that_are_none():
     pair = (DotAlgorithmPreset.F32_F32_F32,) * 2
     for wrong in (pair, "F32_F32_F31", 7):

@@ -1,5 +1,6 @@
 """Checkpointed functions: the same numbers, fewer residuals."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -10,8 +11,7 @@ import effax.numpy as jnp
 from effax import lax
 from effax.ad_checkpoint import checkpoint_name
 from effax.api.derivatives.residuals import saved_residuals
-from effax.backends.xla.lowering.naming import lower_moved
-from effax.backends.xla.lowering.writer import Writer
+from effax.backends.xla.lowering.writer import module_text
 
 policies = effax.checkpoint_policies
 W = np.random.default_rng(0).normal(size=(3, 3)).astype(np.float32)
@@ -124,8 +124,26 @@ def test_offloading_says_what_it_can_not():
     )(W)
     assert "to_memory[src=device dst=pinned_host]" in str(moved)
     assert "to_memory[src=pinned_host dst=device]" in str(moved)
-    with pytest.raises(NotImplementedError, match="pinned_host"):
-        lower_moved(Writer("cuda"), (), None, src="device", dst="pinned_host")
+
+
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_memories_of_chips_are_for_values_inside_of_programs(platform):
+    """For a GPU XLA would leave a result there, and say that it is the device's."""
+
+    def text(f):
+        return module_text(effax.make_program(f)(X), platform)[0]
+
+    host, device = effax.memory.Space.Host, effax.memory.Space.Device
+    with pytest.raises(NotImplementedError, match=r"Space\.Device"):
+        text(lambda x: effax.device_put(x, host))
+    there = text(lambda x: effax.device_put(effax.device_put(x, host), device))
+    assert re.findall(r'placement = "(\w+)"', there) == ["pinned_host", "device", "device"]
+    plain = text(lambda x: x + 1)
+    assert "placement" not in plain
+    policy = offloading([], ["hidden"])
+    stored = text(lambda x: effax.vjp(effax.checkpoint(network, policy=policy), W, x)[1])
+    assert stored.count('placement = "pinned_host"') == 1
+    assert stored.count('placement = "device"') == 3
 
 
 def _in_a_scan(x):

@@ -135,6 +135,7 @@ def test_the_high_half_of_a_product(dtype):
     assert found == [(int(a) * int(b)) >> info.bits for a, b in zip(x, y, strict=True)]
 
 
+@pytest.mark.cpu
 def test_a_function_for_each_platform():
     assert lax.platform_dependent(1.0, cpu=lambda x: x + 1, tpu=lambda x: x) == 2.0
     with pytest.raises(NotImplementedError, match="not found for platform cpu"):

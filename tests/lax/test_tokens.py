@@ -63,6 +63,7 @@ def test_receiving_what_was_not_sent():
             run(receive)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("prevent", [False, True])
 def test_sinks_keep_what_nothing_uses(prevent):
     def f(x):

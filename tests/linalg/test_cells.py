@@ -22,11 +22,13 @@ FULL = [
 ]
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(("effect", "operands", "attributes"), SAMPLES, ids=IDS)
 def test_xla_agrees_with_the_reference(effect, operands, attributes):
     checks.check_reference(effect, operands, attributes)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(("effect", "operands", "attributes"), FULL, ids=lambda x: str(x)[:20])
 def test_batches(effect, operands, attributes):
     function = checks.performing(effect, attributes)

@@ -72,6 +72,7 @@ def test_pivoted_triangles_of_deficient_rank(dtype, shape):
     close(np.sort(sizes[:2])[::-1], sizes[:2])
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(
     "x",
     [

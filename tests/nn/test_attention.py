@@ -21,6 +21,7 @@ def causal(q, k, v, mask=None):
     return nn.dot_product_attention(q, k, v, mask=mask, is_causal=True)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(
     ("lengths", "dtype", "bound"),
     [

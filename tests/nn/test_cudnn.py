@@ -44,6 +44,7 @@ def _targets(program):
                     yield from _targets(inner)
 
 
+@pytest.mark.cpu
 def test_elsewhere_it_is_refused_by_name():
     with pytest.raises(UnhandledEffectError, match="kernel of cuDNN, which the platform 'cpu'"):
         effax.jit(attention)(Q, KV, KV)

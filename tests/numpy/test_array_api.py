@@ -135,6 +135,7 @@ def test_namespace_and_devices():
     assert effax.jit(lambda y: y.__array_namespace__().sum(y))(x) == 3
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("dtype", [*NAMES.split()[1:], "bool"])
 def test_dlpack_both_ways(dtype):
     with effax.enable_x64(True):

@@ -13,6 +13,8 @@ from effax.experimental.pallas import tpu as pltpu
 from effax.experimental.pallas import triton as plgpu
 from tests.pallas.kernels import like
 
+pytestmark = pytest.mark.cpu
+
 INT = np.dtype("int32")
 
 

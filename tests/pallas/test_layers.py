@@ -12,6 +12,8 @@ from tests.pallas.kernels import drawn
 from tests.pallas.test_mosaic import lowered
 from tests.pallas.test_triton import run
 
+pytestmark = pytest.mark.cpu
+
 
 def plain(q, k, v, is_causal):
     q, k, v = (jnp.swapaxes(x, 1, 2) for x in (q, k, v))

@@ -9,6 +9,8 @@ import effax.numpy as jnp
 from tests.examples.samples import load
 from tests.pallas.kernels import PAIRS
 
+pytestmark = pytest.mark.cpu
+
 pairs = pytest.mark.parametrize("kernel, plain, args", PAIRS.values(), ids=PAIRS)
 
 

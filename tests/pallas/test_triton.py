@@ -231,6 +231,7 @@ def test_what_a_gpu_has_not_is_refused_by_name(call, match):
         call()
 
 
+@pytest.mark.cpu
 def test_hints_and_aliases_stand_in_the_call():
     def f(x):
         return pl.pallas_call(

@@ -105,6 +105,7 @@ def test_hoisting_leaves_a_loop_of_no_steps_alone():
     assert float(effax.grad(f)(0.0)) == 1.0
 
 
+@pytest.mark.cpu
 def test_compiled_loops_do_invariant_work_once():
     """XLA moves the invariant work: the product is not among the calls of the compiled loop."""
 

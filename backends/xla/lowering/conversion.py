@@ -18,6 +18,7 @@ from effax.effects.types import (
     bit_width,
     finfo,
     float32,
+    float64,
     is_bool,
     is_complex,
     is_float,
@@ -52,13 +53,12 @@ def lower_convert(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) ->
             return x
     if isinstance(x, Truncated) and is_unsigned(type.dtype):
         return _read_as_unsigned(w, x, type)
-    if w.platform == "cpu":
-        if x.dtype in _NARROW and not is_float(type.dtype):
-            x = w.simple("convert", [x], x.type.update(dtype=float32))  # else 6 as f4 is 2**31 - 1
-        if type.dtype in _NARROW and not is_bool(x.dtype):
-            from effax.backends.xla.lowering.conversion_narrow import on_grid
+    if x.dtype in _NARROW and not is_float(type.dtype):
+        x = w.simple("convert", [x], x.type.update(dtype=float32))  # else 6 as f4 is 2**31 - 1
+    if type.dtype in _NARROW and _is_rounded_wrongly(w.platform, x):
+        from effax.backends.xla.lowering.conversion_narrow import on_grid
 
-            x = w.performed(lambda x: on_grid(x, type.dtype), x)
+        x = w.performed(lambda x: on_grid(x, type.dtype), x)
     converted = w.simple("convert", [x], type)
     wide = is_signed(type.dtype) and bit_width(type.dtype) >= 32
     if not (wide and is_float(x.dtype) and w.platform == "cpu"):
@@ -66,6 +66,14 @@ def lower_convert(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) ->
     truncated = Truncated(converted)
     truncated.type, truncated.floats = type, x
     return truncated
+
+
+def _is_rounded_wrongly(platform: str, x: Name) -> bool:
+    """Whether XLA's conversion of x to a narrow float is not always the nearest.
+
+    For a GPU it rounds float64 to float32 first.
+    """
+    return not is_bool(x.dtype) if platform == "cpu" else x.dtype == float64
 
 
 def _read_as_unsigned(w: Writer, x: Truncated, type: ShapedArray) -> Name:

@@ -19,7 +19,8 @@ import numpy as np
 from effax.effects import matrices
 from effax.effects.matrices import adjoint, product, take_rows
 from effax.effects.rows import comparison, control, elementwise, linalg, reduction, shape
-from effax.effects.rows.complex import real
+from effax.effects.rows.complex import complex as complex_
+from effax.effects.rows.complex import imag, real
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import add, div, mul, sub
 from effax.effects.rows.logical import and_
@@ -46,6 +47,13 @@ def _everywhere(numbers: Any, like: Any) -> Any:
     return shape.broadcast_in_dim(numbers, shape=t.shape, dims=(0,))
 
 
+def _divided(x: Any, size: Any) -> Any:
+    """Each matrix by its own size; not as complex numbers, for which GPUs square the size."""
+    if not is_complex(typeof(x).dtype):
+        return div(x, _everywhere(size, x))
+    return complex_(*(div(part, _everywhere(size, part)) for part in (real(x), imag(x))))
+
+
 def _real(x: Any) -> Any:
     return real(x) if is_complex(typeof(x).dtype) else x
 
@@ -58,7 +66,7 @@ def _divided_by_size(x: Any) -> tuple[Any, Any]:
     """Matrices whose largest element has size 1, or 0, and the sizes that they were divided by."""
     size = reduction.reduce_max(elementwise.abs(x), axes=(1, 2))
     size = select_n(comparison.eq(size, 0), size, 1)
-    return div(x, _everywhere(size, x)), size
+    return _divided(x, size), size
 
 
 def _hermitian(x: Any, lower: bool) -> Any:
@@ -278,7 +286,7 @@ def _unitary(x: Any) -> Any:
     """
     size = elementwise.sqrt(_square_sum(x))
     size = select_n(comparison.eq(size, 0), size, 1)
-    u = div(x, _everywhere(size, x))
+    u = _divided(x, size)
     found = weights(_eps(x), 10 * _eps(x))
     u = _iterated(u, _halley_by_qr, [w for w in found if w[2] > 100])
     u = _iterated(u, _halley_by_cholesky, [w for w in found if w[2] <= 100])

@@ -1,4 +1,4 @@
-"""Names are not written; and on CPU there is one memory, whatever its names."""
+"""Names are not written; on CPU there is one memory, elsewhere XLA moves values between several."""
 
 from __future__ import annotations
 
@@ -25,15 +25,46 @@ def lower_annotated(w: Writer, types: Sequence[ShapedArray], x: Name, *, metadat
     return x
 
 
+class InMemory(Name):
+    """The name of a value in another memory than the device's own."""
+
+    __slots__ = ("kind",)
+
+    kind: str
+
+
 @rule(naming.moved)
 def lower_moved(w: Writer, types: Sequence[ShapedArray], x: Name, *, src: str, dst: str) -> Name:
-    if w.platform != "cpu":
-        raise NotImplementedError(
-            f"moving a value from memory '{src}' to '{dst}' is not "
-            f"supported on {w.platform}; leave it where it is (in a policy of checkpoint: "
-            "save_only_these_names), or compute it again"
-        )
-    return x
+    if w.platform == "cpu":
+        return x
+    w.leave = _brought_back
+    placed = _placed(w, x, dst)
+    if dst == "device" or src == "device":  # a residual's, which `checkpoint` moves back
+        return placed
+    there = InMemory(placed)
+    there.type, there.kind = placed.type, dst
+    return there
+
+
+def _placed(w: Writer, x: Name, kind: str) -> Name:
+    return w.op(
+        f"stablehlo.custom_call @annotate_device_placement({x}) {{has_side_effect = true, "
+        f'mhlo.frontend_attributes = {{_xla_buffer_placement = "{kind}"}}}} '
+        f": ({x.text}) -> {x.text}",
+        x.type,
+    )
+
+
+def _brought_back(w: Writer, results: Sequence[Name]) -> list[Name]:
+    """Results of programs, in the device's memory: for a GPU, XLA would leave them elsewhere."""
+    for x in results:
+        if isinstance(x, InMemory):
+            raise NotImplementedError(
+                f"the result of a program in memory '{x.kind}' of a {w.platform}: memories other "
+                "than the device's are for values inside of programs; move it back at the end by "
+                "device_put(x, memory.Space.Device), or keep it in a NumPy array"
+            )
+    return [_placed(w, x, "device") for x in results]
 
 
 @rule(naming.sink)

@@ -151,6 +151,8 @@ class Writer:
         self.sharding_groups: dict[Any, int] = {}
         self.channels = 1  # collectives have the first
         self.module_attributes: list[str] = []
+        self.leave: Callable[[Writer, Sequence[Name]], Sequence[Name]] | None = None
+        """The results of the whole program, as they leave it."""
         self.paths: set[str] = set()
         self.locations = locations
         self.scoped = False
@@ -396,7 +398,9 @@ class Writer:
             )
         arguments = [named(f"%a{i}", t) for i, t in enumerate(program.in_types)]
         given = [*self.unknowns.values(), *arguments]
-        results = self.body(program, arguments)
+        results: Sequence[Name] = self.body(program, arguments)
+        if self.leave is not None and visibility == "public":
+            results = self.leave(self, results)
         types = ", ".join(map(tensor, program.out_types))
         self.lines.append(f"return {', '.join(results)} : {types}" if results else "return")
         ins = ", ".join(
