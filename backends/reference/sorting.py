@@ -28,7 +28,7 @@ def reference_sort(
 
 
 @rule(sorting.top_k)
-def reference_top_k(x: Array, *, k: int, axis: int) -> Sequence[Array]:
+def reference_top_k(x: Array, *, k: int, axis: int, recall: float | None = None) -> Sequence[Array]:
     """Sorted backwards and read backwards, so that of equals the first comes first."""
     length = x.shape[axis]
     backwards = np.argsort(np.flip(widened(x), axis), axis=axis, kind="stable")

@@ -12,9 +12,9 @@ from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array as ConcreteArray
 from effax.eager.whole import whole
 from effax.effects.effect import Effect
-from effax.effects.rows import cumulative, reduction, sorting, window
+from effax.effects.rows import cumulative, reduction, sorting, transcendental, window
 from effax.effects.tree import tree_flatten, tree_unflatten
-from effax.effects.types import is_float, typeof, user_dtype
+from effax.effects.types import is_complex, is_float, typeof, user_dtype
 from effax.effects.value import Array, ArrayLike, DTypeLike, NumPyArray, OutSharding
 from effax.interpreters.stage import stage
 from effax.lax import operators
@@ -154,9 +154,17 @@ argmin = _position(
 )
 
 
+def _complex_sums(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    return [transcendental.logaddexp(before[0], after[0])]
+
+
 def _cumulative(name: str, effect: Effect, meaning: str, example: str) -> Cumulation:
     def running(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-        return effect(operand, axis=from_front(axis, typeof(operand).ndim), reverse=bool(reverse))
+        given = typeof(operand)
+        axis = from_front(axis, given.ndim)
+        if effect is cumulative.cumlogsumexp and is_complex(given.dtype):
+            return cumulative.associative_scan(_complex_sums, [operand], axis, bool(reverse))[0]
+        return effect(operand, axis=axis, reverse=bool(reverse))
 
     _named(running, name, meaning, _CUMULATION_ARGUMENTS, example)
     return running
@@ -406,16 +414,18 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     return values, places
 
 
-def _approximable(operand: ArrayLike, k: int, dimension: int, recall_target: float) -> None:
-    """Raise `ValueError` where the k largest of an array cannot be asked for."""
+def _approximable(operand: ArrayLike, k: int, dimension: int, recall_target: float) -> int:
+    """The axis, from the front; raise `ValueError` where its k largest cannot be asked for."""
     given = typeof(operand)
     if not is_float(given.dtype):
         raise ValueError(f"operand must be a floating type, got {given.str_short()}")
-    length = given.shape[axis_of(dimension, given.ndim)]
+    axis = axis_of(dimension, given.ndim)
+    length = given.shape[axis]
     if k > length:
         raise ValueError(f"k must not be larger than the length {length} of the axis, got {k}")
     if not 0 < recall_target <= 1:
         raise ValueError(f"recall_target must be in (0, 1], got {recall_target}")
+    return axis
 
 
 def approx_max_k(
@@ -426,21 +436,26 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """Return the k largest elements along an axis, and their indices; here all of them are found.
+    """Return the k largest elements along an axis, and their indices; on a TPU most of them.
+
+    Elsewhere all are found.
 
     Args:
       operand: array_like of floats.
       k: the number of elements, at most the length of the axis.
       reduction_dimension: the axis to search; negative ones count from the end.
-      recall_target: the share of the k that must be found, in (0, 1]; here it is always 1.
-      reduction_input_size_override, aggregate_to_topk: of no effect here.
+      recall_target: the share of the k that must be found on average, in (0, 1].
+      reduction_input_size_override, aggregate_to_topk: of no effect: the k are found.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.approx_max_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]
     Array([3., 2.], dtype=float32)
     """
-    _approximable(operand, k, reduction_dimension, recall_target)
-    return top_k(operand, k, axis=reduction_dimension)
+    axis = _approximable(operand, k, reduction_dimension, recall_target)
+    values, places = sorting.top_k(
+        operand, k=python_operator.index(k), axis=axis, recall=float(recall_target)
+    )
+    return values, places
 
 
 @whole(
@@ -455,19 +470,20 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Array, Array]:
-    """Return the k smallest elements along an axis, and their indices; here all of them are found.
+    """Return the k smallest elements along an axis, and their indices; on a TPU most of them.
+
+    Elsewhere all are found.
 
     Args:
       operand: array_like of floats.
       k: the number of elements, at most the length of the axis.
       reduction_dimension: the axis to search; negative ones count from the end.
-      recall_target: the share of the k that must be found, in (0, 1]; here it is always 1.
-      reduction_input_size_override, aggregate_to_topk: of no effect here.
+      recall_target: the share of the k that must be found on average, in (0, 1].
+      reduction_input_size_override, aggregate_to_topk: of no effect: the k are found.
 
     >>> import effax.lax as lax, effax.numpy as jnp
     >>> lax.approx_min_k(jnp.array([1.0, 3.0, 2.0]), 2)[0]
     Array([1., 2.], dtype=float32)
     """
-    _approximable(operand, k, reduction_dimension, recall_target)
-    values, places = top_k(operators.neg(operand), k, axis=reduction_dimension)
+    values, places = approx_max_k(operators.neg(operand), k, reduction_dimension, recall_target)
     return operators.neg(values), places

@@ -146,7 +146,8 @@ def _unravelled(
     results, stride = [], 1
     for n, fill in zip(reversed(lengths), reversed(fills), strict=True):
         position = elementwise.rem(elementwise.div(flat, stride or 1), n or 1)
-        padding, position = promote_dtypes(fill, position)
+        # Where nothing is found room for, no fill promotes the places.
+        padding, position = promote_dtypes(fill if size else 0, position)
         padding = broadcast(padding, (size,))
         results.append(selection.select_n(there, padding, position))
         stride *= n

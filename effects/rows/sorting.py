@@ -43,7 +43,9 @@ NaN comes last, and equals itself; -0 equals 0.
 """
 
 
-def _top_k_type(x: ShapedArray, *, k: int, axis: int) -> Sequence[ShapedArray]:
+def _top_k_type(
+    x: ShapedArray, *, k: int, axis: int, recall: float | None = None
+) -> Sequence[ShapedArray]:
     if is_complex(x.dtype):
         raise ValueError("top_k is not compatible with complex inputs.")
     require("top_k", ORDERED, x)
@@ -62,7 +64,10 @@ def _top_k_type(x: ShapedArray, *, k: int, axis: int) -> Sequence[ShapedArray]:
 
 
 top_k = Effect("top_k", family=FAMILY, typing=_top_k_type, multiple=True, facts=SOUND)
-"""`top_k(x, k, axis)`: the k largest along an axis, in descending order, and where they were."""
+"""`top_k(x, k, axis)`: the k largest along an axis, in descending order, and where they were.
+
+With `recall`, only that share of them must be found, on average; a TPU does that faster.
+"""
 
 
 def take_along(x: Any, indices: Any, axis: int) -> Any:

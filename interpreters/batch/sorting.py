@@ -27,6 +27,6 @@ def sort_batch(
 
 @rule(sorting.top_k)
 def top_k_batch(
-    handler: Batch, values: list[Any], batched: list[bool], *, k: int, axis: int
+    handler: Batch, values: list[Any], batched: list[bool], *, axis: int, **how: Any
 ) -> Any:
-    return sorting.top_k(values[0], k=k, axis=axis + 1), [True, True]
+    return sorting.top_k(values[0], axis=axis + 1, **how), [True, True]

@@ -28,8 +28,8 @@ def sort_jvp(
 
 
 @rule(sorting.top_k, pure=True)
-def top_k_jvp(primals: list[Any], tangents: list[Any], *, k: int, axis: int) -> Any:
+def top_k_jvp(primals: list[Any], tangents: list[Any], *, axis: int, **how: Any) -> Any:
     (x,), (dx,) = primals, tangents
-    values, places = sorting.top_k(x, k=k, axis=axis)
+    values, places = sorting.top_k(x, axis=axis, **how)
     tangent = None if dx is None else sorting.take_along(dx, places, axis)
     return [values, places], [tangent, None]

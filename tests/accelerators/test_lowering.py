@@ -348,3 +348,14 @@ def test_ragged_products_that_no_kernel_takes_are_masked(dtype):
     text = for_tpu(ragged, lhs.update(dtype=dtype), rhs.update(dtype=dtype), sizes)
     assert "chlo.ragged_dot" not in text
     assert "stablehlo.dot_general" in text
+
+
+@pytest.mark.parametrize("find", [fx.lax.approx_max_k, fx.lax.approx_min_k])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_most_of_the_largest_are_found_by_a_tpu(find, axis):
+    x = S((300, 400), "float32")
+    text = for_tpu(lambda x: find(x, 5, axis, 0.8), x)
+    assert f"recall_target = 8.000000e-01 : f32, reduction_dim = {axis} : i64" in text
+    assert "@ApproxTopK" in for_tpu(fx.grad(lambda x: find(x, 5, axis)[0].sum()), x)
+    assert "@ApproxTopK" not in for_tpu(lambda x: fx.lax.top_k(x, 5), x)
+    assert "@ApproxTopK" not in lowered("cuda", lambda x: find(x, 5, axis), x)

@@ -29,7 +29,7 @@ api/references/references.py TransformedRef.__array__ * | refused in any case
 debug.py * partitioned | whole arrays are handed over in any case
 debug.py _Checker.format_field * | only the names are looked at
 lax/decompositions.py eigh sort_eigenvalues | eigenvalues are ascending in any case
-lax/folds.py approx_m??_k * | the answers are exact
+lax/folds.py approx_m??_k * | the k are found, by bins that XLA chooses for the length
 lax/polar.py qdwh is_hermitian | a faster way to the same answer
 numpy/choosing.py nan_to_num copy | arrays are never overwritten
 numpy/manipulation.py reshape copy | the result may have memory of its own in any case

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from effax.backends.xla.lowering.reduction import whole_bytes
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.rows import sorting
+from effax.effects.rows import comparison, sorting
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
 
@@ -49,9 +50,17 @@ def lower_sort(
 
 @rule(sorting.top_k)
 def lower_top_k(
-    w: Writer, types: Sequence[ShapedArray], x: Name, *, k: int, axis: int
+    w: Writer,
+    types: Sequence[ShapedArray],
+    x: Name,
+    *,
+    k: int,
+    axis: int,
+    recall: float | None = None,
 ) -> list[Name]:
     """`chlo.top_k` works on the last axis."""
+    if recall is not None and w.platform == "tpu":
+        return _approximate_top_k(w, x, k, axis, recall, types)
     last = len(x.shape) - 1
     if axis == last:
         return _top_k(w, x, k, types)
@@ -66,6 +75,28 @@ def lower_top_k(
 def _top_k(w: Writer, x: Name, k: int, types: Sequence[ShapedArray]) -> list[Name]:
     outs = ", ".join(map(tensor, types))
     return w.ops(f"chlo.top_k({x}, k = {k}) : {x.text} -> ({outs})", types)
+
+
+def _approximate_top_k(
+    w: Writer, x: Name, k: int, axis: int, recall: float, types: Sequence[ShapedArray]
+) -> list[Name]:
+    """XLA's for TPUs: the best of each of many bins, then the best of these (Chern et al. 2022)."""
+    number, index = x.type.update(shape=()), types[1].update(shape=())
+    element, place = tensor(number), tensor(index)
+    order = stage(lambda x, y, *_: [comparison.gt(x, y)], [number, number, index, index], "greater")
+    greater = w.function(order.program)
+    everywhere = index.update(shape=x.shape)
+    where = w.op(f"stablehlo.iota dim = {axis} : {tensor(everywhere)}", everywhere)
+    least, none = w.constant(-math.inf, number), w.constant(-1, index)
+    outs = ", ".join(map(tensor, types))
+    return w.ops(
+        f'stablehlo.custom_call @ApproxTopK({x}, {where}, {least}, {none}) {{backend_config = "", '
+        f"called_computations = [@{greater}], mhlo.backend_config = {{aggregate_to_topk = true, "
+        f"recall_target = {recall:e} : f32, reduction_dim = {axis} : i64, "
+        f"reduction_input_size_override = -1 : i64, top_k = {k} : i64}}}} "
+        f": ({x.text}, {where.text}, {element}, {place}) -> ({outs})",
+        types,
+    )
 
 
 def _transposed(w: Writer, x: Name, permutation: Sequence[int]) -> Name:
