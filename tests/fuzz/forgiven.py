@@ -692,6 +692,27 @@ TABLE = [
         "value",
         values="few edges among",
     ),
+    Forgiven("sizes are integers, as in SciPy", "jsp.linalg.*pascal", "refuses", "^TypeError"),
+    Forgiven(
+        "a shape is of integers, and an array of one is given by its elements",
+        "lax.broadcast_in_dim*",
+        "refuses",
+        "^TypeError",
+    ),
+    Forgiven(
+        "complex derivatives that JAX has not", "jsp.special.loggamma vjp|lax.*window vjp", "accepts"
+    ),
+    Forgiven("polynomials are vectors, as in NumPy", "jnp.poly*", "shape", r"\[\d+, \d+"),
+    Forgiven("results of `right` are as of `left`, strong", "jnp.interp*", "weak", "complex"),
+    Forgiven(
+        "quaternions are scaled before they are squared; JAX's overflow",
+        "jsp.spatial.transform.*",
+        "value",
+        "nan",
+        values="extreme edges among",
+    ),
+    Forgiven("times of integers promote no rotation", "jsp.spatial.transform.*", "dtype"),
+    Forgiven("texts are no Booleans", "jnp.bool*|jnp.int*|jnp.uint*", "refuses", "^TypeError"),
 ]
 
 

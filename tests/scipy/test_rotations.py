@@ -148,3 +148,19 @@ def test_wrong_shapes():
             make(np.ones(n))
     with pytest.raises(ValueError, match="3 x 3"):
         Rotation.from_matrix(np.eye(2))
+
+
+@pytest.mark.parametrize("size", [1e30, 1e-30, 5e37])
+def test_sizes_of_quaternions_do_not_matter(size):
+    """Their squares overflow or vanish in float32, and zeros are no rotation."""
+    quat = np.array([[0.5, -0.3, 0.2, 1.0], [-1.0, 0.5, 1.0, 0.25]], "float32")
+    found = Rotation.from_quat(jnp.asarray(quat * np.float32(size)))
+    wanted = theirs.Rotation.from_quat(quat.astype("float64")).as_quat()
+    close(np.abs(np.sum(np.asarray(found.quat) * wanted, axis=-1)), 1, 1e-6)
+
+    def shape(q):
+        return jnp.sum(Rotation.from_quat(q).as_matrix() * jnp.arange(9.0).reshape(3, 3))
+
+    slope = effax.grad(shape)(jnp.asarray(quat[0] * np.float32(size)))
+    wanted = effax.grad(shape)(jnp.asarray(quat[0], "float64"))
+    close(np.asarray(slope, "float64") * size, wanted, 1e-5)

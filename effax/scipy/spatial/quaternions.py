@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import effax.numpy as jnp
+from effax import lax
 from effax.eager.whole import whole
 from effax.effects.value import Array
 
@@ -26,8 +27,10 @@ def axes_of(seq: str) -> tuple[tuple[int, ...], bool]:
 
 @whole()
 def normalized(quat: Array) -> Array:
-    """Quaternions of length 1; NaN for zero."""
-    return quat / jnp.linalg.norm(quat, axis=-1, keepdims=True)
+    """Quaternions of length 1; NaN for zero. The squares of those divided first don't overflow."""
+    largest = lax.stop_gradient(jnp.max(jnp.abs(quat), axis=-1, keepdims=True))
+    scaled = quat / jnp.where(largest > 0, largest, 1)
+    return scaled / jnp.linalg.norm(scaled, axis=-1, keepdims=True)
 
 
 @whole()
