@@ -1,8 +1,8 @@
 """Which packages are shipped: every one on the disk.
 
-`pyproject.toml` maps three root folders into `effax`; setuptools cannot find packages through such
-a map by itself, and a list kept by hand forgets silently. `effax/` also holds links to the three
-folders (for static tools); a checkout may lack them, so each root is searched by itself.
+`pyproject.toml` maps four root folders into `effax`; setuptools cannot find packages through such
+a map by itself, and a list kept by hand forgets silently. `effax/` also holds links to three
+of them (for static tools); a checkout may lack them, so each root is searched by itself.
 """
 
 from setuptools import find_packages, setup
@@ -12,6 +12,7 @@ ROOTS = {
     "effax.effects": "effects",
     "effax.interpreters": "interpreters",
     "effax.backends": "backends",
+    "effax.error_pages": "docs/errors",  # errors name these pages
 }
 
 setup(

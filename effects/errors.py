@@ -6,6 +6,7 @@ what to write instead.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 from effax.effects.frames import (
@@ -142,15 +143,22 @@ UNKNOWN: Final = "While a function is traced its arguments have types but no ele
 """The reason why elements are not known, unless the handler of a value has another."""
 
 
+_INSTALLED: Final = Path(__file__).parents[1] / "error_pages"
+_GUIDES: Final = f"{_INSTALLED}/" if _INSTALLED.is_dir() else "docs/errors/"
+
+
 class EffaxError(Exception):
     """The base class of all errors of effax, each of which also derives from a built-in error."""
 
     @classmethod
     def guide(cls) -> str:
-        """Return the path of the page of the documentation on this error, or "" if it has none."""
+        """Return the path of the page of the documentation on this error, or "" if it has none.
+
+        In a checkout it is relative to that; elsewhere it is where the page was installed.
+        """
         kinds = (kind for kind in cls.__mro__ if kind.__module__.startswith("effax.effects."))
         name = next((k.__name__ for k in kinds if k.__name__ not in _WITHOUT_GUIDE), "")
-        return f"docs/errors/{name}.md" if name else ""
+        return f"{_GUIDES}{name}.md" if name else ""
 
 
 _WITHOUT_GUIDE: Final = frozenset(

@@ -8,6 +8,20 @@ from __future__ import annotations
 from typing import Final
 
 REASONS: Final[list[tuple[str, str]]] = [
+    (
+        r"cum(prod|max|logsumexp)\(.*gradient|gradient.*cum(prod|max|logsumexp)\(",
+        "the running fold is a window, whose every addend is counted; JAX's is a tree of slices",
+    ),
+    (r"approx_min_k", "negated before and after, to be the search for the largest"),
+    (
+        r"gradient.*polyval\(",
+        "coefficients are read one by one, so that their gradients are written one by one",
+    ),
+    (r"linalg\.(slogdet|det)\(", "the diagonal is a sum under a mask, which fuses; JAX gathers it"),
+    (
+        r"trapezoid\(",
+        "the sum of all less half of both ends; JAX's of all pairs takes a CPU several times as long",
+    ),
     (r"jnp\.(roll|extract)\(", "gathers at places that are known when the program runs"),
     (r"jnp\.insert\(", "places are sorted and gathered, as they may be several and alike"),
     (r"jnp\.isin\(", "a binary search in sorted values; JAX compares all pairs"),

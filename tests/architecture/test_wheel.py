@@ -4,6 +4,7 @@ import fcntl
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,18 @@ def test_wheel_runs_away_from_the_checkout(wheel, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(tmp_path))
+
+
+def test_errors_name_pages_that_the_wheel_holds(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
+        "import effax; print(effax.errors.TracerBoolConversionError.guide())"
+    )
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    page = ROOT / "docs/errors/TracerBoolConversionError.md"
+    assert Path(done.stdout.strip()).read_text() == page.read_text(), done.stderr
 
 
 def test_the_tutorial_needs_nothing_but_the_wheel(wheel, tmp_path):

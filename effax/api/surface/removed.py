@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final, NoReturn
 
 SUCCESSORS: Final = {
@@ -16,6 +17,11 @@ SUCCESSORS: Final = {
     "round_": "jnp.round",
     "fix": "jnp.trunc",
     "DeviceArray": "effax.Array",
+    "tree_map": "effax.tree.map",
+    "tree_flatten": "effax.tree.flatten",
+    "tree_unflatten": "effax.tree.unflatten",
+    "tree_leaves": "effax.tree.leaves",
+    **{name: f"effax.nn.{name}" for name in ("relu", "gelu", "sigmoid", "softmax", "one_hot")},
     "matrix": "jnp.array with two axes",
     "nditer": "lax.scan or lax.fori_loop",
     "copyto": "x.at[idx].set(y): arrays are immutable",
@@ -26,8 +32,23 @@ SUCCESSORS: Final = {
 }
 
 
+_ELSEWHERE: Final = (
+    *("effax.numpy", "effax.nn", "effax.lax", "effax.random", "effax.tree", "effax"),
+    *("effax.numpy.linalg", "effax.scipy.special", "effax.scipy.linalg", "effax.scipy.stats"),
+)
+"""Modules that may have a name which another has not; none is imported to look for it."""
+
+
 def missing(module: str, name: str) -> NoReturn:
-    """Raise `AttributeError` for a name that is not there, with what to use instead if known."""
+    """Raise `AttributeError` for a name that is not there, with what to use instead if known.
+
+    Python adds what `dir` of the module has that is spelled nearly like it.
+    """
     successor = SUCCESSORS.get(name)
+    if successor is None and not name.startswith("_"):
+        loaded = ((m, sys.modules[m]) for m in _ELSEWHERE if m in sys.modules)
+        successor = next((f"{m}.{name}" for m, found in loaded if name in dir(found)), None)
     hint = f"; use {successor}" if successor else ""
-    raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+    raise AttributeError(
+        f"module {module!r} has no attribute {name!r}{hint}", name=name, obj=sys.modules[module]
+    )
