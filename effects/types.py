@@ -308,6 +308,11 @@ def typeof(x: Any) -> ShapedArray:
                 )
             _rules[type(x)] = rule
             return rule(x)
+    if type(x).__module__.startswith("jaxlib") and hasattr(x, "__array__"):
+        raise TypeError(
+            f"value {_shown(x)} is an array of JAX, not of effax: convert it with np.asarray, or "
+            "let effax be the program's jax, by python -m effax.as_jax"
+        )
     raise TypeError(
         f"value {_shown(x)} of type {type(x)} is not a valid effax type: it is not an array, a "
         "NumPy array or scalar, or a Python number"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
@@ -45,6 +46,16 @@ class Sharding:
     def memory_kind(self) -> str | None:
         """The memory of the devices that arrays are in."""
         return "device"
+
+    @property
+    def _is_concrete(self) -> bool:
+        """JAX asks this of an array that it is given, and has no better error to say."""
+        if "jax._src.lax.lax" in sys.modules:
+            raise TypeError(
+                "JAX was given an array of effax: convert it with np.asarray, or let effax be the "
+                "jax of all libraries, by python -m effax.as_jax"
+            )
+        return True
 
     @property
     def device_set(self) -> set[Device]:

@@ -392,8 +392,9 @@ def check(
       backend: "reference" evaluates by NumPy; "xla" compiles everything.
       effects: whose rules are asked one by one; by default all that the interpreter has. Without a
         transform, the library's laws are asked about programs of each of these effects alone.
-      described: what is known of the transform's data, by the names of the fields of `Described`:
-        `embed`, `project`, `interpreter`, `sound`, `around`, `oracle`, `steps`, `more`.
+      described: what is known of the transform's data, by the names of the fields of
+        `effax.laws.described.Described`, whose docstring describes each: `embed`,
+        `project`, `interpreter`, `sound`, `around`, `oracle`, `steps`, `more`.
 
     Returns:
       A report that prints as a table.

@@ -55,6 +55,8 @@ class Batch(Lifting):
 
     __slots__ = ("axis_name", "cut", "directions", "size", "spmd_axes")
 
+    keeps_unset: ClassVar[bool] = True
+
     carrier = Batched
     label = "vmap"
     owned = "a value mapped by vmap"

@@ -53,14 +53,15 @@ def lift_kernel(
     """Lift a kernel's program: a kernel again, with a block for each leaf of a block's value.
 
     Where leaves are not arrays of which blocks can be cut as of the value, or the handler has a
-    state or logs, which a grid can't thread, the loop that the kernel means is lifted instead.
+    state or logs, which a grid can't thread, or the program may see elements that nobody set, the
+    loop that the kernel means is lifted instead.
     """
     found = lifted_kernel(handler, operands, attributes)
-    if found is None:
+    parts = _Parts.of(operands, attributes)
+    if found is None or not (handler.keeps_unset or _sees_no_unset(found[1], parts, attributes)):
         with outside(handler):
             return interpret(*operands, **attributes)
     lifted, modes = found
-    parts = _Parts.of(operands, attributes)
     n = len(parts.arrays)
     blocks, maps = _leaf_blocks(handler, modes, parts.blocks, attributes["maps"])
     none = [Block.whole(typeof(x)) for x in lifted.captured]
@@ -119,6 +120,44 @@ def lifted_kernel(
     if not all(mode is PLAIN or _cuts(handler, mode, block) for mode, block in cut):
         return None
     return step, modes
+
+
+def _sees_no_unset(modes: Sequence[Mode], parts: _Parts, attributes: dict[str, Any]) -> bool:
+    """Whether what nobody set reaches no value of the handler's own, by the program's text.
+
+    A block of a result or a scratch array is written before it is read, if the program doesn't use
+    what it was; each block is written, if positions are points of the grid.
+    """
+    program: Program = attributes["program"]
+    n, grid = len(parts.arrays), attributes["grid"]
+    read = {x for e in program.equations for x in e.inputs} | set(program.outputs)
+    begun = {result for _, result in attributes.get("aliases", ())}
+    held = program.inputs[parts.before :]
+    for i, (mode, x) in enumerate(zip(modes, held, strict=True)):
+        if mode is PLAIN:
+            continue
+        block = parts.blocks[i] if i < len(parts.blocks) else None
+        if i < n:
+            seen = block is not None and block.padded != block.array.shape
+        elif i - n in begun:
+            seen = False
+        else:
+            all_written = block is None or _reaches_all(block, attributes["maps"][i], grid)
+            seen = x in read or not all_written
+        if seen:
+            return False
+    return True
+
+
+def _reaches_all(block: Block, index: Program, grid: tuple[int, ...]) -> bool:
+    """Whether an index map gives every block: each axis has one, or an axis of the grid."""
+    free = dict(zip(index.inputs, grid, strict=False))
+    for length, size, elements, single, position in zip(
+        block.padded, block.sizes, block.elements, block.single, index.outputs, strict=True
+    ):
+        if not single and (elements or free.pop(position, None) != length // size):  # type: ignore[call-overload]
+            return False
+    return True
 
 
 def _cuts(handler: Lifting, mode: Mode, block: Block) -> bool:

@@ -55,6 +55,8 @@ class Lifting(Handler):
     rules: ClassVar[dict[Effect, Callable[..., Any]]]
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     """Higher-order effects whose meaning differs from the functor's: called as its entries are."""
+    keeps_unset: ClassVar[bool] = False
+    """Whether elements of a kernel's arrays that nobody set may have leaves that nobody set."""
     opens_rules: ClassVar[bool] = False
     """Whether a program with its own rule becomes its equations here, without the rule."""
 

@@ -59,6 +59,8 @@ class JVP(Lifting):
 
     __slots__ = ("in_pieces",)
 
+    keeps_unset: ClassVar[bool] = True
+
     carrier = Dual
     label = "jvp"
     owned = "a value with a tangent"

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 import effax as fx
 import effax.numpy as jnp
+from effax.experimental import pallas as pl
 from tests.examples.samples import load
 from tests.pallas.kernels import PAIRS
 
@@ -83,6 +84,56 @@ def test_a_transform_of_a_user(kernel, plain, args):
     assert (np.asarray(found.lo) <= value + 1e-6).all()
     assert (value <= np.asarray(found.hi) + 1e-6).all()
     close([found.lo, found.hi], [expected.lo, expected.hi])
+
+
+def _adds(x_ref, o_ref):
+    o_ref[...] += x_ref[...]
+
+
+def _adds_from_zero(x_ref, o_ref):
+    @pl.when(pl.program_id(0) == 0)
+    def _():
+        o_ref[...] = jnp.zeros_like(o_ref)
+
+    o_ref[...] += x_ref[...]
+
+
+def _doubles(x_ref, o_ref):
+    o_ref[...] = x_ref[...] * 2
+
+
+@pytest.mark.parametrize(
+    ("body", "size", "place", "stays"),
+    [
+        (_adds, 1, lambda i: (0,), False),
+        (_adds_from_zero, 1, lambda i: (0,), False),
+        (_doubles, 3, lambda i: (i,), True),
+        (_doubles, 3, lambda i: (2 - i,), False),
+        (_doubles, 6, lambda i: (2 * i,), False),
+    ],
+)
+def test_what_nobody_set_is_known_to_a_users_transform(body, size, place, stays):
+    """Its leaves were zeros, which stand for what the class says, as bounds of 0 and 0."""
+
+    def kernel(x):
+        return pl.pallas_call(
+            body,
+            fx.ShapeDtypeStruct((size,), np.float32),
+            grid=3,
+            in_specs=[pl.BlockSpec((1,), lambda i: (i,))],
+            out_specs=pl.BlockSpec((1,), place),
+        )(x)
+
+    Interval = load("interval").Interval
+    x = np.arange(1, 4, dtype=np.float32)
+    of_interval = Interval.transform(kernel)
+    found, value = of_interval(Interval(x - 0.5, x + 0.5)), np.asarray(kernel(x))
+    low, high = np.asarray(found.lo), np.asarray(found.hi)
+    assert (np.isnan(value) == np.isnan(low)).all() and (np.isnan(value) == np.isnan(high)).all()
+    known = ~np.isnan(value)
+    assert (low[known] <= value[known]).all() and (value[known] <= high[known]).all()
+    program = fx.make_program(lambda lo, hi: of_interval(Interval(lo, hi)).lo)(x, x)
+    assert ("kernel[" in str(program)) == stays
 
 
 @pairs
