@@ -136,7 +136,7 @@ def switch(
     except TypeError:
         raise TypeError(f"Index type must be an integer, got {index}.") from None
     if type.dtype.kind not in "iu":
-        raise TypeError(f"Index type must be an integer, got {type.dtype.name}.")
+        raise TypeError(f"Index type must be an integer, got {index} as {type.dtype.name}.")
     if len(branches) == 1:
         return branches[0](*operands)
     return _branch("switch", _int32(index, type), branches, operands)

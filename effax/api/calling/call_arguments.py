@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from effax.api.calling.arguments import name_of
 from effax.api.calling.float0 import Nothing, is_nothing
 from effax.api.calling.signatures import Parameters, leaf_names
@@ -111,10 +113,24 @@ def _leaf_types(
             raise TypeError(
                 f"Error interpreting argument to the jitted function {jit._name} as an abstract "
                 f"array. The problematic value is of type {type(x)} and was passed to the function "
-                f"at path {path(i)}. It does not have a dtype attribute: pass it as a static "
-                "argument (static_argnums, static_argnames), or register its class as a pytree"
+                f"at path {path(i)}. {_instead(x, path(i))}"
             ) from None
     return types
+
+
+def _instead(x: Any, path: str) -> str:
+    """Say how to pass a value that is no array to a jitted function."""
+    if isinstance(x, np.ndarray):
+        return (
+            f"It has the dtype {x.dtype}, whose elements are not numbers: convert it to a numeric "
+            "dtype, such as x.astype(float), or pass its elements one by one"
+        )
+    static = "pass it as a static argument (static_argnums, static_argnames)"
+    if not path.isidentifier():
+        static = f"take it out of {path.partition('[')[0]} and {static}"
+    if isinstance(x, str | bytes) or callable(x):
+        return f"It is not an array: {static}"
+    return f"It is not an array: {static}, or register its class as a pytree"
 
 
 def _donated_leaves(jit: Jit, count: int, found: Arguments) -> tuple[int, ...]:

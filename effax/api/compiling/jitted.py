@@ -245,7 +245,7 @@ class Jit:
             return leaves
 
         fixed = [at for at, _ in parted.statics]
-        named = traced_function(self._function, "jit", parted.tree, fixed)
+        named = traced_function(self._function, "jit", parted.tree, fixed, leaves=parted.leaves)
         tracing = self, key, get_ident()
         if tracing in _being_traced:
             raise RecursionError(
