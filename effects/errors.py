@@ -74,11 +74,11 @@ def origin_of(value: Any, depth: int = 4) -> Any:
     return None
 
 
-def describe_value(value: Any) -> str:
-    """A value in words: its type, its kind, and the line that made it if that is known."""
+def describe_value(value: Any, origin: bool = True) -> str:
+    """A value in words: its type, its kind, and with `origin` the line that made it if known."""
     typed = f"{value.type!r}, " if hasattr(value, "type") else ""
-    origin = origin_of(value)
-    made = f", made at {describe(origin)}" if origin is not None else ""
+    frame = origin_of(value) if origin else None
+    made = f", made at {describe(frame)}" if frame is not None else ""
     return f"{typed}{kind_of_value(value)}{made}"
 
 
@@ -310,9 +310,9 @@ class UnexpectedTracerError(JAXTypeError):
         created = f" The value was created on line {describe(origin)}." if origin else ""
         error = EscapedCarrierError(
             f"Encountered an unexpected tracer. At {describe(user_frame())}, a value was used "
-            f"that escaped its transform: {describe_value(value)}. The function that the value "
-            "belongs to has returned, so the value has lost its meaning. Return it from the "
-            "function instead of keeping it in global state, an attribute or a list; enable "
+            f"that escaped its transform: {describe_value(value, origin=False)}. The function that "
+            "the value belongs to has returned, so the value has lost its meaning. Return it from "
+            "the function instead of keeping it in global state, an attribute or a list; enable "
             "check_tracer_leaks to find where it was "
             f"kept.{created}{getattr(type(value), 'if_escaped', '')}"
         )

@@ -73,7 +73,7 @@ def cond(
     if pred is None or isinstance(pred, str | list | tuple | dict) or callable(pred):
         advice = "; does what computes it lack a return?" if pred is None else ""
         raise TypeError(
-            "lax.cond: Pred must be a scalar, Boolean or a number, got "
+            "lax.cond: Pred must be a scalar (a Boolean or a number), got "
             f"{pred!r} of type {type(pred)}{advice}"
         )
     type_ = typeof(pred)

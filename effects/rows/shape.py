@@ -47,7 +47,7 @@ broadcast_in_dim = Effect(
 def _transpose_type(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(len(x.shape))):
         raise TypeError(
-            f"transpose: permutation {permutation} is not one of the axes of {x.str_short()}"
+            f"transpose: permutation {permutation} does not name each axis of {x.str_short()} once"
         )
     return x.update(shape=tuple(x.shape[i] for i in permutation))
 

@@ -62,7 +62,16 @@ def test_types_side_by_side():
         [jnp.sin, jnp.cos, lambda x: x > 0],
         F,
     )
-    assert lines[2].split() == ["(the", "whole)", "f32[]", "|", "bool[]", "<--", "different", "dtype"]
+    assert lines[2].split() == [
+        "(the",
+        "whole)",
+        "f32[]",
+        "|",
+        "bool[]",
+        "<--",
+        "different",
+        "dtype",
+    ]
 
 
 WEAK = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from effax.api.calling.arguments import name_of
 from effax.api.calling.float0 import Nothing, is_nothing
 from effax.api.calling.signatures import Parameters, leaf_names
+from effax.backends.xla.array import Array
 from effax.eager.calls import Arguments
 from effax.effects.config import trace_key
 from effax.effects.handler import Carrier, bottom, innermost, stack
@@ -78,12 +79,26 @@ def require_static(value: Any, at: int | str, how: str, option: str) -> None:
         shown = f"is of type {type(value)}"
         if isinstance(value, Value):
             shown = f"is {value!r}" if isinstance(value, Carrier) else f"is an array {value.type!r}"
+        if isinstance(at, str):
+            option = option.replace("argnums", "argnames")
+        hashable = _HASHABLE.get(type(value))
+        instead = f"pass {hashable}, or leave" if hashable else "leave"
         raise ValueError(
             f"Non-hashable static arguments are not supported: argument {at!r} of a {how} function "
             f"{shown}. Static arguments must be hashable and compare by value, "
-            "since compiled code is found by them: pass a tuple for a list, or leave the "
-            f"argument out of {option} ({reason})"
+            f"since compiled code is found by them: {instead} the argument out of {option} "
+            f"({reason})"
         )
+
+
+_HASHABLE: Final[dict[type, str]] = {
+    list: "a tuple",
+    set: "a frozenset",
+    dict: "a tuple of pairs",
+    np.ndarray: "a tuple of its elements",
+    Array: "a tuple of its elements",
+}
+"""What may be passed for a value of a class that is not hashable."""
 
 
 def _leaf_types(

@@ -236,7 +236,7 @@ def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any
     if not isinstance(answers, (tuple, list)) or len(answers) != len(args):
         raise TypeError(
             f"Custom VJP bwd rule {name_of(rule.bwd)} must produce a tuple with one cotangent for "
-            f"each of the {len(args)} differentiated arguments, but got "
+            f"each differentiated argument, {len(args)} in all, but got "
             + (
                 f"{type(answers).__name__} of length {len(answers)}"
                 if isinstance(answers, (tuple, list))
