@@ -89,6 +89,12 @@ def callback(
     return call
 
 
+def _given(count: int, names: list[str]) -> str:
+    """The values of a call in words."""
+    values = f"{count} value{'' if count == 1 else 's'} by position"
+    return f"it was given {values}, and by name {', '.join(map(repr, names)) or 'none'}"
+
+
 class _Checker(string.Formatter):
     """Finds arguments that a format string does not mention, before the program runs."""
 
@@ -160,13 +166,13 @@ def _show_line(
                 _checker.format(fmt, *args, **kwargs)
             except KeyError as error:
                 raise KeyError(
-                    f"the format string of debug.{name} mentions {error.args[0]!r}, which is not "
-                    f"among the {len(args)} values and the names {sorted(kwargs)}"
+                    f"the format string of debug.{name} mentions {error.args[0]!r}, but "
+                    f"{_given(len(args), sorted(kwargs))}"
                 ) from None
             except IndexError:
                 raise IndexError(
-                    f"the format string of debug.{name}, {fmt!r}, has more fields than there are "
-                    f"values: {len(args)}"
+                    f"the format string of debug.{name}, {fmt!r}, needs more values than "
+                    f"the {len(args)} given"
                 ) from None
         told = _Line(fmt, dict(np.get_printoptions()), write)
         show(told, args, kwargs, ordered, as_arrays=False)

@@ -166,7 +166,7 @@ def _asked(image: ArrayLike, shape: Any, method: Any) -> tuple[tuple[int, ...], 
     arraylike("image.resize", image)
     given = typeof(image).shape
     wanted = shape if isinstance(shape, Sequence) or hasattr(shape, "__len__") else (shape,)
-    lengths = tuple(concrete_int(n, "a length of the new shape") for n in wanted)
+    lengths = tuple(concrete_int(n, "the length of the new shape") for n in wanted)
     if len(lengths) != len(given):
         raise ValueError(
             f"shape must have length equal to the number of dimensions of x;  {lengths} vs {given}"

@@ -208,6 +208,8 @@ def as_dtype(dtype: Any) -> DType:
     try:
         found = np.dtype(getattr(ml_dtypes, dtype, dtype) if isinstance(dtype, str) else dtype)
     except TypeError as error:
+        if repr(dtype) in str(error):
+            raise TypeError(f"{error}: it is no dtype's name") from None
         raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
     found = found.newbyteorder("=") if not found.isnative else found
     if found not in ELEMENTS:

@@ -6,6 +6,7 @@ what to write instead.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from effax.effects.frames import (
     filtered,
     full_traceback,
     place,
+    source_line,
     strip,
     user_frame,
     user_frames,
@@ -73,11 +75,11 @@ def origin_of(value: Any, depth: int = 4) -> Any:
     return None
 
 
-def describe_value(value: Any) -> str:
-    """A value in words: its type, its kind, and the line that made it if that is known."""
+def describe_value(value: Any, origin: bool = True) -> str:
+    """A value in words: its type, its kind, and with `origin` the line that made it if known."""
     typed = f"{value.type!r}, " if hasattr(value, "type") else ""
-    origin = origin_of(value)
-    made = f", made at {describe(origin)}" if origin is not None else ""
+    frame = origin_of(value) if origin else None
+    made = f", made at {describe(frame)}" if frame is not None else ""
     return f"{typed}{kind_of_value(value)}{made}"
 
 
@@ -105,11 +107,11 @@ def _why_and_remedy(value: Any) -> tuple[str, str]:
     handler = getattr(value, "handler", None)
     if not getattr(handler, "live", True):
         return "The function that it belongs to has returned: let it return the value too.", ""
-    from effax.effects.dependence import arguments_of
+    from effax.effects.dependence import arguments_of, static_remedy
 
     around = arguments_of(value)
     why = " ".join(_reason(*found) for found in around) or getattr(handler, "reason", UNKNOWN)
-    return why, getattr(handler, "remedy", "") or (_remedy(*around[0]) if around else "")
+    return why, getattr(handler, "remedy", "") or (static_remedy(*around[0]) if around else "")
 
 
 def _reason(traced: TracedFunction, arguments: dict[str, Any]) -> str:
@@ -122,21 +124,6 @@ def _reason(traced: TracedFunction, arguments: dict[str, Any]) -> str:
         "available in Python because it depends on the "
         f"value{'s' if many else ''} of the argument{'s' if many else ''} {named}."
     )
-
-
-def _remedy(traced: TracedFunction, arguments: dict[str, Any]) -> str:
-    """A way to know the arguments' values, where the transform has one: arrays can't be static."""
-    how = traced.transform
-    if how not in _WITH_STATIC or any(t.shape for t in arguments.values()):
-        return ""
-    name, *others = arguments
-    if name.isidentifier() and not others:
-        return f"make {name} static ({how}'s static_argnums or static_argnames={name!r})"
-    return f"make the argument static ({how}'s static_argnums or static_argnames)"
-
-
-_WITH_STATIC: Final = frozenset(["jit", "checkpoint"])
-"""The transforms that have the options static_argnums and static_argnames."""
 
 
 UNKNOWN: Final = "While a function is traced its arguments have types but no elements."
@@ -192,20 +179,27 @@ _LOST: Final = (
 class _UnknownElementsError(EffaxError):
     """An error about a value whose elements are not known, or are not all that it carries.
 
-    It is made from that value, or from a message: `Error(value)`, `Error("...")`.
+    It is made from that value, or from a message: `Error(value)`, `Error("...")`. For a value,
+    `context` is added to the message, and `needs` says in words which static argument the value
+    was given for, such as "the axis"; it takes the place of the class's general advice.
     """
 
     headline = "Elements of a traced array are needed: an array with shape {}."
     asked = "its elements as Python values"
     instead = ""
+    for_lines: tuple[tuple[str, str], ...] = ()
+    """Further advice, each for source lines that match a regular expression."""
 
-    def __init__(self, subject: Any = "", context: str = "") -> None:
+    def __init__(self, subject: Any = "", context: str = "", needs: str = "") -> None:
         if not isinstance(subject, str):
-            subject = self.message(subject)
+            ended = not getattr(getattr(subject, "handler", None), "live", True)
+            if ended or (context and self._fitting(user_frame())):
+                context = ""  # the function has returned, or the line has better advice
+            subject = self.message(subject, needs)
         super().__init__(f"{subject} {context}".rstrip() if context else subject)
 
     @classmethod
-    def message(cls, value: Any) -> str:
+    def message(cls, value: Any, needs: str = "") -> str:
         """Return the message for a `value` that can't give the elements asked for."""
         typed = value.type.str_short() if hasattr(value, "type") else type(value).__name__
         if getattr(value, "concrete", lambda: None)() is None:
@@ -213,11 +207,32 @@ class _UnknownElementsError(EffaxError):
         else:
             known, why = "that carries more than its elements", _LOST
             remedy = "take the elements alone by lax.stop_gradient or item()"
-        instead = cls.instead + (f"; or {remedy}." if remedy else ".") if cls.instead else ""
+        frame = user_frame()
+        instead = cls._advice(frame, needs, remedy)
+        if not getattr(getattr(value, "handler", None), "live", True):
+            instead = ""
         return (
-            f"{cls.headline.format(typed)} At {describe(user_frame())}, {cls.asked} was asked of a "
+            f"{cls.headline.format(typed)} At {describe(frame)}, {cls.asked} was asked of a "
             f"value {known}: {describe_value(value)}. {why} {instead}"
         ).rstrip()
+
+    @classmethod
+    def _advice(cls, frame: Frame | None, needs: str, remedy: str) -> str:
+        """A sentence that says what to write instead, or nothing."""
+        if needs:
+            ways = f"; {remedy}" if remedy else ""
+            start = "T" if needs.startswith("the ") else needs[:1]
+            return f"{start}{needs[1:]} must be known while tracing{ways}."
+        if not cls.instead:
+            return ""
+        fitting = "".join(f"{advice}. " for advice in cls._fitting(frame))
+        return fitting + cls.instead + (f"; or {remedy}." if remedy else ".")
+
+    @classmethod
+    def _fitting(cls, frame: Frame | None) -> list[str]:
+        """The advice that fits what the user's line says."""
+        line = source_line(frame)
+        return [advice for pattern, advice in cls.for_lines if re.search(pattern, line)]
 
 
 class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
@@ -234,11 +249,24 @@ class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
     )
     asked = "a concrete value"
     instead = "Compute with it by array operations"
+    for_lines = (
+        (
+            r"(?<![\w.])math\.\w",
+            "Write the function of effax.numpy for that of math (jnp.sqrt for math.sqrt)",
+        ),
+    )
 
 
 class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value was asked whether it is true, as `if`, `while`, `and` and `not` do."""
 
+    for_lines = (
+        (r"\bassert\b", "Write checkify.check for `assert`"),
+        (r"(?<![\w.])max\(", "Write jnp.maximum for max()"),
+        (r"(?<![\w.])min\(", "Write jnp.minimum for min()"),
+        (r"(?<![\w.])sorted\(", "Write jnp.sort for sorted()"),
+        (r"""^(?:(?!\bfor\b)[^#"'])*\bin\b""", "Write jnp.isin for `in`"),
+    )
     headline = "Attempted boolean conversion of traced array with shape {}."
     asked = "a truth value (by `if`, `while`, `and`, `or`, `not` or bool())"
     instead = (
@@ -263,16 +291,17 @@ class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
     )
     asked = "a NumPy array"
     instead = (
-        "Call the function of effax.numpy instead of numpy's, or run NumPy code by "
-        "effax.pure_callback"
+        "Call the function of effax.numpy instead of numpy's, index jnp.asarray(table) instead of "
+        "a NumPy array, or run NumPy code by effax.pure_callback"
     )
+    for_lines = ((r"\b(np|numpy)\.random\.", "Draw by effax.random instead of numpy.random"),)
 
 
 class NonConcreteBooleanIndexError(_UnknownElementsError, JAXIndexError):
     """An array was indexed by a traced Boolean mask, so that its result has no known shape."""
 
     headline = "Array boolean indices must be concrete; got {}."
-    asked = "a selection by mask, whose result would have as many elements as the mask has Trues,"
+    asked = "a selection by mask (its result has as many elements as the mask has Trues)"
     instead = (
         "Write jnp.where(mask, x, fill), x.at[mask].set(...), or jnp.nonzero(mask, size=...) to "
         "fix the number of elements"
@@ -289,9 +318,9 @@ class UnexpectedTracerError(JAXTypeError):
         created = f" The value was created on line {describe(origin)}." if origin else ""
         error = EscapedCarrierError(
             f"Encountered an unexpected tracer. At {describe(user_frame())}, a value was used "
-            f"that escaped its transform: {describe_value(value)}. The function that the value "
-            "belongs to has returned, so the value has lost its meaning. Return it from the "
-            "function instead of keeping it in global state, an attribute or a list; enable "
+            f"that escaped its transform: {describe_value(value, origin=False)}. The function that "
+            "the value belongs to has returned, so the value has lost its meaning. Return it from "
+            "the function instead of keeping it in global state, an attribute or a list; enable "
             "check_tracer_leaks to find where it was "
             f"kept.{created}{getattr(type(value), 'if_escaped', '')}"
         )

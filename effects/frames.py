@@ -129,6 +129,14 @@ def describe(frame: Frame | None) -> str:
     return f"{short_path(found.file)}:{found.line} ({found.function})"
 
 
+def source_line(frame: Frame | None) -> str:
+    """The text of the line at a frame, or "" where there is no source."""
+    import linecache
+
+    found = place(frame)
+    return "" if found is None else linecache.getline(found.file, found.line)
+
+
 def short_path(file: str) -> str:
     """A path as messages show it: relative below the current folder."""
     return file.removeprefix(os.getcwd() + os.sep)
@@ -138,17 +146,23 @@ class TracedFunction:
     """The function that a handler records, as messages call it and its arguments.
 
     `transform` is the name of the function of effax that traces it, and `names` gives a name for
-    each input of the recording. It is called for messages only.
+    each input of the recording. It is called for messages only. `tracers` are the positions of
+    those inputs that another transform traces outside: they can't be static.
     """
 
-    __slots__ = ("function", "names", "transform")
+    __slots__ = ("function", "names", "tracers", "transform")
 
     def __init__(
-        self, function: Callable[..., Any], transform: str, names: Callable[[], Sequence[str]]
+        self,
+        function: Callable[..., Any],
+        transform: str,
+        names: Callable[[], Sequence[str]],
+        tracers: Sequence[int] = (),
     ) -> None:
         self.function = function
         self.transform = transform
         self.names = names
+        self.tracers = tracers
 
     def __str__(self) -> str:
         import inspect

@@ -74,7 +74,7 @@ def innermost() -> Any:
     return handler
 
 
-_INSTEAD: Final = "To convert the elements while tracing, try using `x.astype({})`."
+_INSTEAD: Final = "To convert the dtype while tracing, try using `x.astype({})`."
 
 
 class Carrier(Value):
@@ -158,7 +158,9 @@ class Carrier(Value):
 
     def tolist(self) -> Any:
         """The elements of exact numbers; `ConcretizationTypeError` for others, or where unknown."""
-        return self._exact("The tolist() method was called on traced array.").tolist()
+        return self._exact(
+            f"The tolist() method was called on traced array with shape {self.type.str_short()}."
+        ).tolist()
 
     def __len__(self) -> int:
         if not self.shape:
@@ -201,7 +203,7 @@ class Carrier(Value):
         if spec:
             raise TypeError(
                 f"unsupported format string {spec!r}: the elements of {self!r} are not known while "
-                "a function is traced; effax.debug.print formats them when they are"
+                "the function is traced. effax.debug.print prints them when the function runs"
             )
         return repr(self)
 
@@ -213,7 +215,7 @@ class Carrier(Value):
 
     def __reduce__(self) -> Any:
         raise ConcretizationTypeError(
-            self, "pickling asks for the elements of an array; return it from the function first."
+            self, "Pickling needs the elements of an array: return it from the function first."
         )
 
     def block_until_ready(self) -> Any:

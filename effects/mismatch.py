@@ -76,13 +76,13 @@ def mismatches(
             for t, k in zip(kinds, keys, strict=True)
         )
         only = _only_in_one(*keys)
-        why = "the numbers of children do not match" + (f"; in one only: {only}" if only else "")
+        why = "the numbers of children do not match" + only
         yield Mismatch(path, "numbers of pytree children", one, two, why)
         return
     if parts[0][1] != parts[1][1]:
         one, two = (f"{t} with pytree metadata {p[1]}" for t, p in zip(kinds, parts, strict=True))
         only = _only_in_one(*keys)
-        why = "the pytree metadata do not match" + (f"; in one only: {only}" if only else "")
+        why = "the pytree metadata do not match" + only
         yield Mismatch(path, "pytree metadata", one, two, why)
         return
     for (key, one), (_, other) in zip_longest(*children):
@@ -91,9 +91,8 @@ def mismatches(
 
 def _only_in_one(first: Sequence[Any], second: Sequence[Any]) -> str:
     names = [str(key) for key in first], [str(key) for key in second]
-    return ", ".join(
-        [n for n in names[0] if n not in names[1]] + [n for n in names[1] if n not in names[0]]
-    )
+    found = [n for n in names[0] if n not in names[1]] + [n for n in names[1] if n not in names[0]]
+    return f"; keys on one side only: {', '.join(found)}" if found else ""
 
 
 def prefix_message(found: Mismatch, name: str) -> str:

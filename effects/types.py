@@ -250,13 +250,17 @@ def canonical_shape(shape: Any) -> Shape:
             if hasattr(shape, "__index__") and getattr(shape, "ndim", 0) == 0
             else tuple([n if type(n) is int else length(n) for n in shape])
         )
-    except TypeError as error:
+    except TypeError:
         given = shape if isinstance(shape, (tuple, list)) else (shape,)
         why = [x.why_unknown() for x in given if hasattr(x, "why_unknown")]
+        hint = (
+            "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller "
+            f"subfunctions. {why[0]}"
+            if why
+            else ""
+        )
         raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape!r}.\n"
-            "If using `jit`, try using `static_argnums` or applying `jit` to smaller "
-            f"subfunctions. {why[0] if why else f'({error})'}"
+            f"Shapes must be 1D sequences of concrete values of integer type, got {shape!r}.{hint}"
         ) from None
     for n in lengths:
         if type(n) is int and n < 0:

@@ -73,7 +73,7 @@ def cond(
     if pred is None or isinstance(pred, str | list | tuple | dict) or callable(pred):
         advice = "; does what computes it lack a return?" if pred is None else ""
         raise TypeError(
-            "lax.cond: Pred must be a scalar, Boolean or a number, got "
+            "lax.cond: Pred must be a scalar (a Boolean or a number), got "
             f"{pred!r} of type {type(pred)}{advice}"
         )
     type_ = typeof(pred)
@@ -136,7 +136,7 @@ def switch(
     except TypeError:
         raise TypeError(f"Index type must be an integer, got {index}.") from None
     if type.dtype.kind not in "iu":
-        raise TypeError(f"Index type must be an integer, got {type.dtype.name}.")
+        raise TypeError(f"Index type must be an integer, got {index} as {type.dtype.name}.")
     if len(branches) == 1:
         return branches[0](*operands)
     return _branch("switch", _int32(index, type), branches, operands)

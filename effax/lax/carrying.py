@@ -207,7 +207,7 @@ def _compared(path: tuple[Any, ...], one: Any, other: Any) -> Iterator[_Row]:
     if left is None and right is None:
         yield name, _shown(one), _shown(other), _why(one, other)
     elif left is None or right is None or type(one) is not type(other):
-        yield name, _shown(one), _shown(other), "other trees"
+        yield name, _shown(one), _shown(other), "different structure"
     else:
         names = [keystr((key,)) for key, _ in (*left[0], *right[0])]
         ours, theirs = (
@@ -220,7 +220,7 @@ def _compared(path: tuple[Any, ...], one: Any, other: Any) -> Iterator[_Row]:
                 sides = (_shown(s[key][1]) if key in s else "(nothing)" for s in (ours, theirs))
                 yield keystr(path) + key, *sides, "only on one side"  # type: ignore[misc]
         if names and left[1] != right[1] and ours.keys() == theirs.keys():
-            yield name, f"{left[1]}", f"{right[1]}", "other metadata"
+            yield name, f"{left[1]}", f"{right[1]}", "different metadata"
 
 
 def _shown(x: Any) -> str:
@@ -233,9 +233,9 @@ def _shown(x: Any) -> str:
 
 def _why(one: ShapedArray, other: ShapedArray) -> str:
     parts = [
-        *(["other shapes"] if one.shape != other.shape else []),
-        *(["other dtypes"] if one.dtype != other.dtype else []),
-        *(["other shardings"] if one.cut != other.cut else []),
+        *(["different shape"] if one.shape != other.shape else []),
+        *(["different dtype"] if one.dtype != other.dtype else []),
+        *(["different sharding"] if one.cut != other.cut else []),
     ]
     return ", ".join(parts)
 
@@ -321,18 +321,33 @@ def _other_carry(
     (types, tree), (found, found_tree) = tree_flatten(one), tree_flatten(other)
     if tree != found_tree:
         equal = "the same pytree structure"
-        advice = "Give back a carry with the tree of the one put in."
+        advice = "Return a carry with the structure of the initial one."
         if other is None:
             advice = "The body returned None: does it lack a return?"
     else:
         equal = "equal types"
-        advice = "Convert one with .astype, or give the initial carry the type that the body makes."
+        shapes = any(a.shape != b.shape for a, b in zip(types, found, strict=True))
+        advice = _of_one_shape(what) if shapes else _OF_ONE_DTYPE
     return describe_difference(
         f"{what} carry input and carry output must have {equal}, but they differ:",
-        ("the carry put in", tree, types),
-        ("the carry given back", found_tree, found),
+        ("carry in", tree, types),
+        ("carry out", found_tree, found),
         advice,
         carry_differences(named, one, other),
+    )
+
+
+_OF_ONE_DTYPE: Final = (
+    "Convert one with .astype, or give the initial carry the type that the body makes."
+)
+
+
+def _of_one_shape(what: str) -> str:
+    """Say what to do with a carry whose shape changes."""
+    scanned = ", or return the pieces as the scanned output" if what.startswith("scan") else ""
+    return (
+        "A carry keeps one shape in all steps. Allocate it at its full size and write by "
+        f"x.at[i].set(...){scanned}."
     )
 
 

@@ -295,7 +295,8 @@ def dot(
         if not plain or left.shape[-1] != right.shape[0]:
             raise ValueError(
                 "dot: expected vectors or matrices whose contracted axes have the same length, "
-                f"got {left.str_short()} and {right.str_short()}; see dot_general, or jnp.matmul"
+                f"got {left.str_short()} and {right.str_short()}"
+                + ("" if plain else "; dot_general and jnp.matmul take more axes")
             )
         dimension_numbers = (((left.ndim - 1,), (0,)), ((), ()))
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)

@@ -247,11 +247,13 @@ def _scan_length(types: Sequence[ShapedArray], tree: Any, length: int | None) ->
     if length is not None:
         try:
             length = length if is_symbolic_length(length) else int(length)
-        except ConcretizationTypeError as error:
+        except ConcretizationTypeError:
             raise ConcretizationTypeError(
                 length,
-                "The `length` argument to `scan` expects a concrete `int` value",
-            ) from error
+                "The `length` argument to `scan` expects a concrete `int` value. For a number of "
+                "steps known only when the program runs, use lax.fori_loop or lax.while_loop.",
+                needs="the length of scan",
+            ) from None
         if any(n != length for n in lengths):
             raise ValueError(
                 f"scan got `length` argument of {length} which disagrees with leading axis sizes "
@@ -404,14 +406,22 @@ def _steps(lower: Any, upper: Any, whole: bool) -> int | None:
     return max(math.ceil(distance), 0) if math.isfinite(distance) else None
 
 
+def _shown(bound: Any) -> str:
+    """A bound with its type: the value of a Python number, the type alone of an array."""
+    type = typeof(bound)
+    return f"{bound} ({type.str_short()})" if isinstance(bound, float | int) else type.str_short()
+
+
 def _bound_type(lower: Any, upper: Any) -> ShapedArray:
     """The type of a loop's counter."""
     first, last = typeof(lower), typeof(upper)
     alike = is_integer(first.dtype) == is_integer(last.dtype)
     if first.dtype != last.dtype and not (alike and (first.weak_type or last.weak_type)):
+        integers = is_integer(first.dtype) and is_integer(last.dtype)
+        advice = "convert one with .astype" if integers else "pass integers, such as int(upper)"
         raise TypeError(
-            "lower and upper arguments to fori_loop must have equal types, got "
-            f"{first.str_short()} and {last.str_short()}; convert one with .astype"
+            f"lower and upper arguments to fori_loop must have equal types, got {_shown(lower)} "
+            f"and {_shown(upper)}; {advice}"
         )
     dtype, weak = result_type(lower, upper, return_weak_type_flag=True)
     return ShapedArray((), dtype, weak or (first.weak_type and first.dtype == dtype))

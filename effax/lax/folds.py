@@ -20,7 +20,7 @@ from effax.interpreters.stage import stage
 from effax.lax import operators
 from effax.lax.conversion import convert_element_type
 from effax.lax.shapes import axis_of
-from effax.operands.arguments import broadcast, strong
+from effax.operands.arguments import broadcast, known_index, strong
 
 if TYPE_CHECKING:
     from effax.api.compiling.function_types import Cumulation, Position, Reduction
@@ -410,7 +410,9 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     ndim = typeof(operand).ndim
     if ndim == 0:
         raise ValueError("top_k operand must have >= 1 dimension, got ()")
-    values, places = sorting.top_k(operand, k=python_operator.index(k), axis=axis_of(axis, ndim))
+    values, places = sorting.top_k(
+        operand, k=known_index("top_k", "k", k), axis=axis_of(axis, ndim)
+    )
     return values, places
 
 

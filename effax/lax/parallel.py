@@ -6,6 +6,7 @@ nothing around it binds is refused when it is called.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any
@@ -34,10 +35,15 @@ def _length(name: Hashable) -> int:
         if found == name:
             return int(size)
     known = [found for found, _ in axes]
+    advice = (
+        f"call the function under vmap(..., axis_name={name!r}), or under shard_map over a mesh "
+        f"with the axis {name!r}"
+    )
+    similar = difflib.get_close_matches(str(name), map(str, known), n=1)
+    if similar:
+        advice = f"did you mean {similar[0]!r}?"
     raise UnboundAxisError(
-        f"unbound axis name: {name}. The following axis names are available: {known}; call the "
-        f"function under vmap(..., axis_name={name!r}), or under shard_map over a mesh with the "
-        f"axis {name!r}"
+        f"unbound axis name: {name}. The following axis names are available: {known}; {advice}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Sequence
 from itertools import pairwise
@@ -26,6 +27,7 @@ from effax.effects.types import (
 from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value, length
 from effax.interpreters.composites.barrier import barrier
 from effax.keys.decorators import moves_keys
+from effax.operands.arguments import BroadcastError, common_shape
 from effax.operands.promoting import asarray
 
 
@@ -459,10 +461,17 @@ def _check_choices(pred: ShapedArray, yes: ShapedArray, no: ShapedArray) -> None
     `select_n`, which has refused them, has them in another order.
     """
     found = f"got on_true {yes.str_short()} and on_false {no.str_short()}"
+    advice = ""
+    with contextlib.suppress(BroadcastError):
+        common_shape(pred.shape, yes.shape, no.shape)
+        advice = "; jnp.where is a similar function that broadcasts"
+    advice = ""
+    with contextlib.suppress(BroadcastError):
+        common_shape(pred.shape, yes.shape, no.shape)
+        advice = "; jnp.where is a similar function that broadcasts"
     if yes.shape != no.shape:
         raise TypeError(
-            f"lax.select requires on_true and on_false to have the same shapes, {found}; jnp.where "
-            "is a similar function that broadcasts"
+            f"lax.select requires on_true and on_false to have the same shapes, {found}{advice}"
         )
     if yes.dtype != no.dtype:
         raise TypeError(
@@ -472,7 +481,7 @@ def _check_choices(pred: ShapedArray, yes: ShapedArray, no: ShapedArray) -> None
     if pred.shape not in ((), yes.shape):
         raise TypeError(
             "lax.select requires pred to be a scalar or to have the shape of on_true and on_false, "
-            f"got pred {pred.str_short()} and on_true {yes.str_short()}; jnp.where broadcasts"
+            f"got pred {pred.str_short()} and on_true {yes.str_short()}{advice}"
         )
     if not (is_bool(pred.dtype) or is_integer(pred.dtype)):
         raise TypeError(

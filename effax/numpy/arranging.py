@@ -240,7 +240,7 @@ def tile(A: ArrayLike, reps: SupportsIndex | Sequence[SupportsIndex]) -> Array: 
     [[0, 1, 0, 1], [0, 1, 0, 1]]
     """
     check_arrays("tile", A)
-    return _tile(A, tuple(concrete_int(r, "a number of repetitions") for r in listed(reps)))
+    return _tile(A, tuple(concrete_int(r, "the number of repetitions") for r in listed(reps)))
 
 
 @whole("reps")

@@ -78,7 +78,7 @@ def diff(
     [3, 5]
     """
     check_arrays("diff", a)
-    times = concrete_int(n, "order n of diff")
+    times = concrete_int(n, "the order n of diff")
     if times == 0:
         return array(a)
     if times < 0:

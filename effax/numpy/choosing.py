@@ -96,7 +96,7 @@ def clip(
     arr = given.pop("a", arr)
     min, max = given.pop("a_min", min), given.pop("a_max", max)
     if given:
-        raise TypeError(f"clip() got unexpected keyword arguments {sorted(given)}")
+        raise TypeError(f"clip() got an unexpected keyword argument {sorted(given)[0]!r}")
     return _clip(arr, min, max)
 
 

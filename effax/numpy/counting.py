@@ -72,7 +72,7 @@ def bincount(
         raise TypeError(f"x argument to bincount must have an integer type; got {type.dtype}")
     if type.ndim != 1:
         raise ValueError("only 1-dimensional input supported.")
-    least = concrete_int(minlength, "The minlength argument of bincount")
+    least = concrete_int(minlength, "the minlength argument of bincount")
     if least < 0:
         raise ValueError("'minlength' must not be negative.")
     if length is None:
@@ -84,7 +84,7 @@ def bincount(
         top = int(np.asarray(x).max()) + 1 if shape_of(x)[0] else 0
         length = max(least, top, 0)
     else:
-        length = concrete_int(length, "The length argument of bincount")
+        length = concrete_int(length, "the length argument of bincount")
     return _bincount(x, weights, length)
 
 

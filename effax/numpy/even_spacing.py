@@ -232,7 +232,7 @@ def linspace(
     >>> linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    count = concrete_int(num, "argument 'num' of linspace")
+    count = concrete_int(num, "the argument 'num' of linspace")
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
     check_arrays("linspace", start, stop)
@@ -269,7 +269,7 @@ def logspace(
     working = kind if kind is not None and is_inexact(kind) else None
     if working is None:
         working = inexact_dtype(result_type(start, stop))
-    if concrete_int(num, "num argument of logspace") < 0:
+    if concrete_int(num, "the num argument of logspace") < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     ladder = _linspace(start, stop, num, endpoint, False, working, axis)
     result = combine(elementwise.pow, cast(base, working), ladder)

@@ -76,9 +76,9 @@ def eye(
     kind = default_float() if dtype is None else user_dtype(dtype, "eye")
     if any(isinstance(n, int) and n < 0 for n in (N, M)):
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")
-    rows = canonical_shape(concrete_int(N, "eye: the number of rows"))[0]
+    rows = canonical_shape(concrete_int(N, "the number of rows of eye"))[0]
     columns = (
-        rows if M is None else canonical_shape(concrete_int(M, "eye: the number of columns"))[0]
+        rows if M is None else canonical_shape(concrete_int(M, "the number of columns of eye"))[0]
     )
     if np.ndim(k) != 0:
         raise TypeError(f"eye: k must be a scalar, got {k}")
@@ -115,8 +115,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     [[1.0, 0.0], [1.0, 1.0]]
     """
     kind = float32 if dtype is None else user_dtype(dtype, "tri")
-    rows = concrete_int(N, "tri: the number of rows")
-    columns = rows if M is None else concrete_int(M, "tri: the number of columns")
+    rows = concrete_int(N, "the number of rows of tri")
+    columns = rows if M is None else concrete_int(M, "the number of columns of tri")
     check_arrays("tri", k)
     if not is_integer(typeof(k).dtype) or shape_of(k):
         raise TypeError(f"tri: k must be an integer scalar, got {k}")
@@ -128,7 +128,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     type = typeof(m)
     if type.ndim < 2:
         raise ValueError(f"Argument to jnp.{name} must be at least 2D")
-    k = concrete_int(k, f"{name}: k")
+    k = concrete_int(k, f"the k of {name}")
     mask = broadcast(below(type.shape[-2], type.shape[-1], k if lower else k - 1), type.shape)
     zeros = shape.full(type.shape, 0, type.dtype)
     return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)
@@ -182,7 +182,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     first, second = canonical_axis(axis1, ndim), canonical_axis(axis2, ndim)
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
-    offset = concrete_int(offset, "diagonal: the offset")
+    offset = concrete_int(offset, "the offset of diagonal")
     a = moveaxis(a, (first, second), (-2, -1))
     *rest, rows, columns = shape_of(a)
     last = ndim - 1
@@ -217,7 +217,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     [[1, 0], [0, 2]]
     """
     check_arrays("diag", v)
-    k = concrete_int(k, "diag: k")
+    k = concrete_int(k, "the k of diag")
     type = typeof(v)
     if type.ndim == 2:
         return diagonal(v, k)

@@ -245,7 +245,7 @@ def _places(indices: Any) -> tuple[int, ...] | int:
     if np.ndim(indices) == 0:
         whole_number = typeof(indices).dtype.kind == "f" and float(indices).is_integer()
         return int(indices) if whole_number else concrete_int(indices, "the number of sections")
-    return tuple(concrete_int(i, "an index to split at") for i in np.asarray(indices).tolist())
+    return tuple(concrete_int(i, "the index to split at") for i in np.asarray(indices).tolist())
 
 
 def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any]:

@@ -256,7 +256,9 @@ def _install_shapes(numpy: Any) -> None:
 
     def tobytes(self: Any, order: str = "C") -> bytes:
         """The elements' bytes; refused for what is not known."""
-        raise ConcretizationTypeError(self, "The tobytes() method was called on traced array.")
+        raise ConcretizationTypeError(
+            self, f"The tobytes() method was called on traced array with shape {self.type!r}."
+        )
 
     def byteswap(self: Any) -> Any:
         """The bytes of each number in the opposite order; of both parts of complex ones."""

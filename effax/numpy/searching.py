@@ -41,13 +41,18 @@ def known_count(name: str, number: Any, size: Any) -> int:
     if size is not None:
         return concrete_int(size, f"the size argument of {name}")
     if isinstance(number, Carrier):
+        or_where = ", or use jnp.where with three arguments" if name in _OF_MASKS else ""
         raise ConcretizationTypeError(
             f"The size argument of jnp.{name} must be statically specified to use jnp.{name} "
             "within transformations: how many elements there are, and so the shape of the result, "
-            f"depends on values that are not known. Write jnp.{name}(..., size=n), or use "
-            f"jnp.where with three arguments. {number.why_unknown()}"
+            f"depends on values that are not known. Write jnp.{name}(..., size=n)"
+            f"{or_where}. {number.why_unknown()}"
         )
     return int(number)
+
+
+_OF_MASKS = frozenset(["where", "nonzero", "argwhere", "flatnonzero", "extract", "compress"])
+"""Functions that select by a mask, which jnp.where with three arguments may replace."""
 
 
 @whole("size")

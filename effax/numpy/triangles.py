@@ -96,8 +96,8 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     >>> [x.tolist() for x in diag_indices(2)]
     [[0, 1], [0, 1]]
     """
-    count = concrete_int(n, "'n' argument of jnp.diag_indices()")
-    axes = concrete_int(ndim, "'ndim' argument of jnp.diag_indices()")
+    count = concrete_int(n, "the 'n' argument of jnp.diag_indices()")
+    axes = concrete_int(ndim, "the 'ndim' argument of jnp.diag_indices()")
     if count < 0 or axes < 0:
         raise ValueError(
             f"n and ndim arguments to diag_indices must be nonnegative, got {n}, {ndim}"

@@ -17,7 +17,7 @@ from effax.operands.arguments import broadcast, cast, concrete_int
 def _length(M: Any, name: str) -> int:  # noqa: N803
     if isinstance(M, float):  # NumPy takes floats; JAX drops the fraction
         M = int(M)  # noqa: N806
-    count = concrete_int(M, f"M argument of jnp.{name}")
+    count = concrete_int(M, f"the M argument of jnp.{name}")
     if count < 0:
         raise ValueError(f"nonnegative window size expected for {name}, got {count}")
     return count

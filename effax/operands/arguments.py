@@ -28,7 +28,7 @@ def check_arrays(name: str, *xs: Any) -> None:
         if isinstance(x, list | tuple | str | bytes | dict | set) or x is None:
             raise TypeError(
                 f"{name} requires ndarray or scalar arguments, got {type(x)} at position {i}."
-                + (" Convert it with asarray first." if isinstance(x, list | tuple) else "")
+                + (" Convert it with jnp.asarray first." if isinstance(x, list | tuple) else "")
             )
         try:
             typeof(x)
@@ -46,7 +46,7 @@ def known_number(name: str, argument: str, x: Any) -> Any:
     if isinstance(x, Carrier):
         known = x.concrete()
         if known is None:
-            raise ConcretizationTypeError(x, f"It arose in {name} argument `{argument}`.")
+            raise ConcretizationTypeError(x, needs=f"the argument {argument} of {name}")
         x = known
     return np.asarray(x)[()] if isinstance(x, Value) else x
 
@@ -75,7 +75,7 @@ def concrete_int(x: Any, what: str) -> int:
         return length(x)
     except TypeError:
         if isinstance(x, Carrier):
-            raise ConcretizationTypeError(x, f"It was given as {what}.") from None
+            raise ConcretizationTypeError(x, needs=what) from None
         raise TypeError(f"{what} must be an integer, not {x!r}") from None
 
 
@@ -85,7 +85,7 @@ def canonical_axis(axis: Any, ndim: int) -> int:
     Raises NumPy's `AxisError` (a `ValueError` and an `IndexError`) where there is no such axis,
     `TypeError` for what is not an integer.
     """
-    number = concrete_int(axis, "an axis")
+    number = concrete_int(axis, "the axis")
     if not -ndim <= number < ndim:
         raise np.exceptions.AxisError(number, ndim)
     return number % ndim if ndim else number

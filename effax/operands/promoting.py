@@ -167,10 +167,11 @@ def broadcast_shapes(
         common = common_shape(*shapes)
     except ValueError:
         shown = ", ".join(map(str, shapes))
-        raise BroadcastError(
-            f"{name} got incompatible shapes for broadcasting: {shown}. Incompatible shapes for "
-            f"broadcasting: shapes=[{shown}]"
-        ) from None
+        if name == "where" or len({len(s) for s in shapes if s}) > 1:  # JAX's words in each case
+            raise BroadcastError(
+                f"{name}: Incompatible shapes for broadcasting: shapes=[{shown}]"
+            ) from None
+        raise BroadcastError(f"{name} got incompatible shapes for broadcasting: {shown}.") from None
     ranks = {len(s) for s in shapes if s}
     if not any_rank and len(ranks) > 1 and read("numpy_rank_promotion") != "allow":
         shown = " ".join(map(str, shapes))

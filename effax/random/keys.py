@@ -6,10 +6,9 @@ array `uint32[2]`; in the new one a `KeyArray`, which has the shape of the keys 
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, is_symbolic_length
 from effax.keys.arrays import DEFAULT, IMPLEMENTATIONS, KeyArray, KeyType
+from effax.operands.arguments import known_index
 from effax.random import rbg, threefry
 
 _KEEPING: Final = frozenset({"clone", "fold_in", "key_data", "key_impl", "wrap_key_data"})
@@ -221,7 +221,7 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
     (3, 2)
     """
     several = isinstance(num, Sequence)
-    lengths = num if several or is_symbolic_length(num) else operator.index(cast(int, num))
+    lengths = num if several or is_symbolic_length(num) else known_index("split", "num", num)
     shape = canonical_shape(lengths)
     return like(key, split_words(words_of("split", key), shape=shape))
 

@@ -24,7 +24,7 @@ def bernoulli(n: int) -> Array:
     >>> special.bernoulli(2)
     Array([ 1. , -0.5 , 0.16666667], dtype=float32)
     """
-    last = concrete_int(n, "bernoulli: n")
+    last = concrete_int(n, "the n of bernoulli")
     if last < 0:
         raise ValueError("n must be a non-negative integer.")
     numbers = [1.0, -0.5] + [0.0] * last
@@ -53,10 +53,10 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     (x,) = floats("bessel_jn", z)
     if is_complex(x.dtype):
         raise TypeError(f"bessel_jn: z must be real, got {x.dtype}")
-    orders = concrete_int(v, "bessel_jn: v")
+    orders = concrete_int(v, "the v of bessel_jn")
     if orders < 0:
         return jnp.zeros((0, *x.shape), x.dtype)
-    start = max(concrete_int(n_iter, "bessel_jn: n_iter"), orders + 1)
+    start = max(concrete_int(n_iter, "the n_iter of bessel_jn"), orders + 1)
     wide = widened(x)
     none = wide == 0
     inverse = 2 / jnp.where(none, 1, wide)
@@ -109,7 +109,7 @@ def sph_harm_y(
         )
     if n_max is None:
         values = jnp.asarray(n)
-        n_max = concrete_int(jnp.max(values), "sph_harm_y: n_max") if values.size else 0
+        n_max = concrete_int(jnp.max(values), "the n_max of sph_harm_y") if values.size else 0
     return _sph_harm_y(n, m, theta, phi, n_max)
 
 

@@ -22,7 +22,7 @@ def _array(name: str, x: ArrayLike) -> Array:
 
 
 def _positive(name: str, n: Any) -> int:
-    if (size := concrete_int(n, f"{name}: n")) < 1:
+    if (size := concrete_int(n, f"the n of {name}")) < 1:
         raise ValueError(f"n must be a positive integer; got {size}.")
     return size
 
@@ -236,7 +236,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike | None = None) -> 
     >>> linalg.dft(2).real
     Array([[ 1., 1.], [ 1., -1.]], dtype=float32)
     """
-    size = max(concrete_int(n, "dft: n"), 0)
+    size = max(concrete_int(n, "the n of dft"), 0)
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
     wanted = jnp.result_type(complex) if dtype is None else jnp.dtype(dtype)
@@ -300,7 +300,7 @@ def hilbert(n: int) -> Array:
     >>> linalg.hilbert(2)
     Array([[1. , 0.5 ], [0.5 , 0.33333334]], dtype=float32)
     """
-    i, j = _grid(*[max(concrete_int(n, "hilbert: n"), 0)] * 2)
+    i, j = _grid(*[max(concrete_int(n, "the n of hilbert"), 0)] * 2)
     return 1 / (i + j + 1).astype(float)
 
 
@@ -313,7 +313,7 @@ def invhilbert(n: int) -> Array:
     >>> linalg.invhilbert(2)
     Array([[ 4., -6.], [-6., 12.]], dtype=float32)
     """
-    n = max(concrete_int(n, "invhilbert: n"), 0)
+    n = max(concrete_int(n, "the n of invhilbert"), 0)
     largest = int(sys.float_info.max)
     parts = [
         (-1) ** k * float(min(math.comb(n + k, n) * n * math.comb(n - 1, k), largest))
@@ -354,7 +354,7 @@ def pascal(n: int, kind: str | None = None) -> Array:
     >>> linalg.pascal(3)
     Array([[1., 1., 1.], [1., 2., 3.], [1., 3., 6.]], dtype=float32)
     """
-    n, kind = max(concrete_int(n, "pascal: n"), 0), _kind(kind)
+    n, kind = max(concrete_int(n, "the n of pascal"), 0), _kind(kind)
     if n == 0:
         return jnp.zeros((0, 0))
     if kind == "symmetric":
@@ -374,7 +374,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     >>> linalg.invpascal(2)
     Array([[ 2., -1.], [-1., 1.]], dtype=float32)
     """
-    n, kind = max(concrete_int(n, "invpascal: n"), 0), _kind(kind)
+    n, kind = max(concrete_int(n, "the n of invpascal"), 0), _kind(kind)
     if n == 0:
         return jnp.zeros((0, 0))
     i, j = _grid(n, n)

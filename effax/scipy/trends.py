@@ -78,5 +78,5 @@ def detrend(
         raise ValueError("Trend type must be 'linear' or 'constant'.")
     given = bp.tolist() if hasattr(bp, "tolist") else bp
     given = given if isinstance(given, list | tuple) else [given]
-    breaks = tuple(concrete_int(b, "a breakpoint of detrend") for b in given)
+    breaks = tuple(concrete_int(b, "the breakpoint of detrend") for b in given)
     return _detrend(jnp.asarray(asarray(data, "detrend")), axis, type, breaks)

@@ -113,8 +113,8 @@ def answer(
     results = callback(*operands)
     if len(results) != len(result_types):
         raise TypeError(
-            f"the callback {callback} returned {len(results)} results, but {len(result_types)} "
-            f"were announced; {_ADVICE}"
+            f"the callback {callback} returned {len(results)} results, but "
+            f"result_shape_dtypes has {len(result_types)}; {_ADVICE}"
         )
     return tuple(
         _typed(callback, i, x, t)

@@ -59,7 +59,8 @@ def _conv_type(
     if len(window_strides) != n - 2:
         raise ValueError(
             f"{name} window and window_strides must have the same number of dimensions, but got "
-            f"{n - 2} of the one in {both} and {window_strides}"
+            f"{n - 2} and {len(window_strides)}: give one stride for each spatial axis of {both}, "
+            f"not {window_strides}"
         )
     given: dict[str, Any] = {
         "window_strides": window_strides,

@@ -342,8 +342,8 @@ def _dynamic_slice_type(
     _require(
         len(sizes) == len(x.shape)
         and all(0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)),
-        f"dynamic_slice: slice sizes {sizes} must be one per axis, none longer than the axis, of "
-        f"{x.str_short()}",
+        f"dynamic_slice: slice sizes must give one size per axis of {x.str_short()}, none larger "
+        f"than the axis, got {sizes}",
     )
     return x.update(shape=sizes)
 

@@ -47,7 +47,7 @@ broadcast_in_dim = Effect(
 def _transpose_type(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(len(x.shape))):
         raise TypeError(
-            f"transpose: permutation {permutation} is not one of the axes of {x.str_short()}"
+            f"transpose: permutation {permutation} does not name each axis of {x.str_short()} once"
         )
     return x.update(shape=tuple(x.shape[i] for i in permutation))
 
@@ -78,11 +78,21 @@ def _concatenate_type(*xs: ShapedArray, axis: int) -> ShapedArray:
     if not 0 <= axis < first.ndim:
         raise TypeError(f"concatenate: axis {axis} is not one of the axes of {first.str_short()}")
     for x in xs:
-        same = x.shape[:axis] + x.shape[axis + 1 :] == first.shape[:axis] + first.shape[axis + 1 :]
-        if x.ndim != first.ndim or not same or x.dtype != first.dtype:
+        if x.ndim != first.ndim:
             raise TypeError(
-                f"concatenate: {first.str_short()} and {x.str_short()} must have the same dtype "
-                f"and agree in all axes except {axis}"
+                "Cannot concatenate arrays with different numbers of dimensions: got "
+                f"{first.str_short()} and {x.str_short()}"
+            )
+        if x.shape[:axis] + x.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :]:
+            raise TypeError(
+                "Cannot concatenate arrays with shapes that differ in dimensions "
+                f"other than the one being concatenated: along axis {axis}, got "
+                f"{first.str_short()} and {x.str_short()}"
+            )
+        if x.dtype != first.dtype:
+            raise TypeError(
+                "concatenate: the arrays must have the same dtype, got "
+                f"{first.str_short()} and {x.str_short()}"
             )
     shape = (*first.shape[:axis], sum(x.shape[axis] for x in xs), *first.shape[axis + 1 :])
     return first.update(shape=shape, weak_type=all(x.weak_type for x in xs))

@@ -41,6 +41,13 @@ class NotLinearError(MissingRuleError):
             "(jvp, jacfwd), or give it a rule with effax.extend"
         )
 
+    def of_transpose(self) -> MissingRuleError:
+        """The error for `linear_transpose`, whose caller promised a linear function."""
+        return MissingRuleError(
+            f"linear_transpose: the function must be linear, but {self.reason}. For the gradient "
+            "of a function that is not linear use vjp"
+        )
+
 
 class Linear(Value):
     """In the operands of a transpose rule: one that the effect is linear in, of which only the

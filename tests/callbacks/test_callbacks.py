@@ -110,7 +110,7 @@ def test_what_was_announced_is_required():
         with pytest.raises(effax.errors.JaxRuntimeError, match=r"was announced as f32\[\]"):
             effax.jit(lambda x, host=host: pure_callback(host, F32, x))(1.0).block_until_ready()
     with pytest.raises(
-        effax.errors.JaxRuntimeError, match="returned 2 results, but 1 were announced"
+        effax.errors.JaxRuntimeError, match="returned 2 results, but result_shape_dtypes has 1"
     ):
         pure_callback(lambda x: (x, x), F32, 1.0)
     assert float(pure_callback(lambda x: 2.5, F32, 1.0)) == 2.5

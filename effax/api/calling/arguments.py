@@ -66,7 +66,7 @@ def static_positions(
         if not takes_any and not -count <= n < count:
             raise ValueError(
                 f"jitted function has {what}_argnums={as_tuple(numbers)}, but only takes "
-                f"{count} positional arguments"
+                f"{count} positional argument{'' if count == 1 else 's'}"
             )
     _check_names(parameters, as_tuple(names), what)
     return completed(signature, numbers, names)

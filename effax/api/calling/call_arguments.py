@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from effax.api.calling.arguments import name_of
 from effax.api.calling.float0 import Nothing, is_nothing
 from effax.api.calling.signatures import Parameters, leaf_names
+from effax.backends.xla.array import Array
 from effax.eager.calls import Arguments
 from effax.effects.config import trace_key
 from effax.effects.handler import Carrier, bottom, innermost, stack
@@ -76,12 +79,26 @@ def require_static(value: Any, at: int | str, how: str, option: str) -> None:
         shown = f"is of type {type(value)}"
         if isinstance(value, Value):
             shown = f"is {value!r}" if isinstance(value, Carrier) else f"is an array {value.type!r}"
+        if isinstance(at, str):
+            option = option.replace("argnums", "argnames")
+        hashable = _HASHABLE.get(type(value))
+        instead = f"pass {hashable}, or leave" if hashable else "leave"
         raise ValueError(
             f"Non-hashable static arguments are not supported: argument {at!r} of a {how} function "
             f"{shown}. Static arguments must be hashable and compare by value, "
-            "since compiled code is found by them: pass a tuple for a list, or leave the "
-            f"argument out of {option} ({reason})"
+            f"since compiled code is found by them: {instead} the argument out of {option} "
+            f"({reason})"
         )
+
+
+_HASHABLE: Final[dict[type, str]] = {
+    list: "a tuple",
+    set: "a frozenset",
+    dict: "a tuple of pairs",
+    np.ndarray: "a tuple of its elements",
+    Array: "a tuple of its elements",
+}
+"""What may be passed for a value of a class that is not hashable."""
 
 
 def _leaf_types(
@@ -111,10 +128,24 @@ def _leaf_types(
             raise TypeError(
                 f"Error interpreting argument to the jitted function {jit._name} as an abstract "
                 f"array. The problematic value is of type {type(x)} and was passed to the function "
-                f"at path {path(i)}. It does not have a dtype attribute: pass it as a static "
-                "argument (static_argnums, static_argnames), or register its class as a pytree"
+                f"at path {path(i)}. {_instead(x, path(i))}"
             ) from None
     return types
+
+
+def _instead(x: Any, path: str) -> str:
+    """Say how to pass a value that is no array to a jitted function."""
+    if isinstance(x, np.ndarray):
+        return (
+            f"It has the dtype {x.dtype}, whose elements are not numbers: convert it to a numeric "
+            "dtype, such as x.astype(float), or pass its elements one by one"
+        )
+    static = "pass it as a static argument (static_argnums, static_argnames)"
+    if not path.isidentifier():
+        static = f"take it out of {path.partition('[')[0]} and {static}"
+    if isinstance(x, str | bytes) or callable(x):
+        return f"It is not an array: {static}"
+    return f"It is not an array: {static}, or register its class as a pytree"
 
 
 def _donated_leaves(jit: Jit, count: int, found: Arguments) -> tuple[int, ...]:

@@ -187,9 +187,12 @@ def check_input(x: Any, holomorphic: bool, allow_int: bool | None, what: str) ->
             "use vjp for one that is not"
         )
     if not is_inexact(t.dtype) and not allow_int:
+        kinds = (
+            ("real-", "np.floating") if what == "jacfwd" else ("real- or complex-", "np.inexact")
+        )
         raise TypeError(
-            f"{what} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-            f"np.inexact), but got {t.dtype.name}. Pass floats"
+            f"{what} requires {kinds[0]}valued inputs (input dtype that is a "
+            f"sub-dtype of {kinds[1]}), but got {t.dtype.name}. Pass floats"
             + ("" if allow_int is None else ", or allow_int=True for a float0 derivative")
         )
 
@@ -216,7 +219,7 @@ def check_output(x: Any, holomorphic: bool, what: str) -> None:
         raise TypeError(
             f"{what} requires real-valued outputs (output dtype that is a sub-dtype of "
             f"np.floating), but got {t.dtype.name}: integers and Booleans have no derivative; "
-            "convert the result with .astype(float) if you mean a step function"
+            "for a step function, whose derivative is zero, convert the result with .astype(float)"
         )
 
 
@@ -227,7 +230,7 @@ def chosen(argnums: int | Sequence[int], args: Sequence[Any], what: str) -> tupl
     numbers = as_tuple(argnums)
     for n in numbers:
         if not isinstance(n, (int, np.integer)):
-            raise TypeError(f"argnums must be an integer or a tuple of integers, got {argnums}")
+            raise TypeError(f"argnums must be an integer or a tuple of integers, got {argnums!r}")
     if not args or any(n >= len(args) for n in numbers):
         raise TypeError(
             f"differentiating with respect to argnums={argnums} requires at least "

@@ -11,6 +11,7 @@ import attrs
 from effax.api.calling.float0 import is_nothing
 from effax.effects.config import Settings
 from effax.effects.frames import TracedFunction
+from effax.effects.handler import Carrier
 from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray
 
@@ -75,10 +76,12 @@ def traced_function(
     tree: Any,
     statics: Iterable[Any] = (),
     positional: bool = False,
+    leaves: Sequence[Any] = (),
 ) -> TracedFunction:
     """Name the arguments of a function that is traced, for messages.
 
-    `tree` is the tree of `(args, keywords)`, or of `args` alone if these are all `positional`.
+    `tree` is the tree of `(args, keywords)`, or of `args` alone if these are all `positional`;
+    `leaves` are the values of the call.
     """
 
     def names() -> list[str]:
@@ -88,7 +91,8 @@ def traced_function(
             both = tree_flatten((args, {}))[1]
         return leaf_names(Parameters.of(function), both, statics)
 
-    return TracedFunction(function, transform, names)
+    tracers = [i for i, x in enumerate(leaves) if isinstance(x, Carrier)]
+    return TracedFunction(function, transform, names, tracers)
 
 
 @attrs.frozen(slots=True, eq=False)

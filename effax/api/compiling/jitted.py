@@ -245,14 +245,14 @@ class Jit:
             return leaves
 
         fixed = [at for at, _ in parted.statics]
-        named = traced_function(self._function, "jit", parted.tree, fixed)
+        named = traced_function(self._function, "jit", parted.tree, fixed, leaves=parted.leaves)
         tracing = self, key, get_ident()
         if tracing in _being_traced:
             raise RecursionError(
                 f"Recursively calling {named}: with arguments of these types it calls itself while "
-                "it is traced, and would never end, as no argument has a value that could end it. "
-                "Write a loop (lax.fori_loop, lax.while_loop), or make the argument static that "
-                "the end depends on"
+                "it is traced, and would never end, as its arguments have no values then. "
+                "Write a loop (lax.fori_loop, lax.while_loop), or make the argument that ends the "
+                "recursion static"
             )
         _being_traced.add(tracing)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from effax.api.calling.arguments import as_tuple, flat_function, name_of, normalise, wearing
 from effax.api.calling.call_arguments import check_results
 from effax.api.calling.differentiable import typeof_like
-from effax.api.calling.signatures import traced_function
+from effax.api.calling.signatures import Parameters, leaf_names, traced_function
 from effax.api.compiling.jit import jit
 from effax.api.compiling.struct import ShapeDtypeStruct, type_of_float0
 from effax.api.compiling.unknown_lengths import are_unknown, eval_shape_of_unknown
@@ -41,8 +41,9 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     @wearing(fun)
     def of_arrays(*a: Any, **k: Any) -> Any:
         results = tree_map(_as_array, fun(*a, **k))
-        leaves, tree = tree_flatten(results)
-        check_results(leaves, fun, tree)
+        found, tree = tree_flatten(results)
+        _refuse_own_argument(fun, found, (args, keywords))
+        check_results(found, fun, tree)
         return results
 
     leaves = tree_flatten((args, keywords))[0]
@@ -51,6 +52,18 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
     if any(not hasattr(x, "dtype") for x in leaves):
         return _eval_shape_with_values(of_arrays, args, keywords)
     return jit(of_arrays).eval_shape(*args, **keywords)
+
+
+def _refuse_own_argument(fun: Callable[..., Any], results: Sequence[Any], given: Any) -> None:
+    """Raise `TypeError` where a function returns an argument that is no array, such as a string."""
+    leaves, tree = tree_flatten(given)
+    for i, x in enumerate(leaves):
+        if isinstance(x, str | bytes) and any(result is x for result in results):
+            raise TypeError(
+                f"eval_shape: {name_of(fun)} returns its argument "
+                f"{leaf_names(Parameters.of(fun), tree)[i]}, which is {x!r}, of type {type(x)}, "
+                "and not an array, a number or a ShapeDtypeStruct"
+            )
 
 
 def _as_array(x: Any) -> Any:

@@ -209,15 +209,25 @@ def _checked_ct(ct: Any, type: ShapedArray, rule: _VjpRule, position: int) -> An
     found = ct.type if is_symbolic(ct) else typeof(ct)
     inexact = is_inexact(found.dtype) and is_inexact(type.dtype)
     if found.shape != type.shape or (found.dtype != type.dtype and not inexact):
+        advice = ""
+        if is_symbolic(ct):
+            advice = " Consider just returning a None here instead of a symbolic zero."
+        elif found.shape != type.shape and _broadcasts(found.shape, type.shape):
+            advice = f" jnp.broadcast_to(ct, {type.shape}) gives it the argument's shape."
         raise ValueError(
             f"Custom VJP bwd rule {name_of(rule.bwd)} must produce cotangents with the shapes and "
             f"dtypes of the arguments: expected {type.str_short()}, but at output[{position}] the "
-            f"bwd rule produced an output of type {found.str_short()}. If that is a symbolic "
-            "zero, Consider just returning a None here"
+            f"bwd rule produced an output of type {found.str_short()}.{advice}"
         )
     if is_symbolic(ct):
         return zeros(type)
     return ct if found.dtype == type.dtype else convert_element_type(ct, dtype=type.dtype)
+
+
+def _broadcasts(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    """Whether an array of `shape` can be broadcast to the shape `wanted`."""
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    return len(shape) <= len(wanted) and all(n in (1, m) for n, m in pairs)
 
 
 def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any]:
@@ -226,7 +236,7 @@ def _flat_cotangents(answers: Any, call: CustomCall, rule: _VjpRule) -> list[Any
     if not isinstance(answers, (tuple, list)) or len(answers) != len(args):
         raise TypeError(
             f"Custom VJP bwd rule {name_of(rule.bwd)} must produce a tuple with one cotangent for "
-            f"each of the {len(args)} differentiated arguments, but got "
+            f"each differentiated argument, {len(args)} in all, but got "
             + (
                 f"{type(answers).__name__} of length {len(answers)}"
                 if isinstance(answers, (tuple, list))

@@ -88,7 +88,7 @@ def checkpoint(
             out[:] = [out_tree]
             return results
 
-        named = traced_function(fun, "checkpoint", tree, fixed)
+        named = traced_function(fun, "checkpoint", tree, fixed, leaves=leaves)
         (staged,), leaves = staged_over([flat], leaves, [name_of(fun)], [named])
         keep_trace(fun, key, staged.captured, (staged.program, out[0]))
         results = done_again(staged.program, [*staged.captured, *leaves])

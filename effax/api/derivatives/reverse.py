@@ -44,6 +44,7 @@ from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten, tre
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.functor.discharge import distinct
 from effax.interpreters.residual import Record
+from effax.interpreters.transpose.linear import NotLinearError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -143,9 +144,8 @@ class VJP(LinearFunction):
         given = directions_like(self._out_tree, cotangent)
         if given is None:
             raise ValueError(
-                "unexpected tree structure of argument to vjp function: "
-                "Tree structure of cotangent input does not match structure of primal output: "
-                f"the output has {self._out_tree}, the cotangent {tree_structure(cotangent)}"
+                "unexpected tree structure of argument to vjp function: the cotangent must have "
+                f"that of the output, {self._out_tree}, but has {tree_structure(cotangent)}"
             )
         cts = [check_cotangent(ct, t) for ct, t in zip(given, self._out_types, strict=True)]
         pulled = self._done.pull(cts)
@@ -452,7 +452,10 @@ class Transpose(LinearFunction):
                 f"{self._out_tree} but got {given_tree}"
             )
         cts = [_dual(ct, t) for ct, t in zip(given, self._out_types, strict=True)]
-        pulled = self._done.pull(cts)
+        try:
+            pulled = self._done.pull(cts)
+        except NotLinearError as error:
+            raise error.of_transpose() from None
         found = [cotangent_of_kind(ct, t) for ct, t in zip(pulled, self._types, strict=True)]
         return tree_unflatten(self._in_tree, found)
 

@@ -37,7 +37,7 @@ def checked_axis(
             f"vmap was requested to map its argument along axis {axis}, which implies that its "
             f"rank should be at least {axis + 1 if axis >= 0 else -axis}, but is only {len(shape)} "
             f"(its shape is {shape}); it is {leaf_of(fun, args, keywords, i)} of {name_of(fun)}"
-            + ("" if shape else "; give what all lanes share in_axes=None")
+            + ("" if shape else "; pass in_axes=None for an argument that is not to be mapped")
         )
     return axis % len(shape)
 
@@ -78,7 +78,7 @@ def batch_size(
     raise ValueError(
         "vmap got inconsistent sizes for array axes to be mapped:\n"
         + ";\n".join(_groups(found))
-        + f"\nin a call of {name_of(fun)}. Give arguments that are not to be mapped in_axes=None"
+        + f"\nThey are arguments of {name_of(fun)}: pass in_axes=None for those not to be mapped"
     )
 
 

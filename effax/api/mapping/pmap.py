@@ -216,7 +216,7 @@ class Pmap:
             )
             given = "" if self._axis_size is None else f", and axis_size is {self._axis_size}"
             raise ValueError(
-                "pmap got inconsistent sizes for array axes to be mapped, in a call of "
+                "pmap got inconsistent sizes for array axes to be mapped, in a call to "
                 f"{self._name}: {listed}{given}. Give the arguments that all places share "
                 "in_axes=None"
             )

@@ -190,12 +190,15 @@ class ShardMap:
     def _check_ranks(self, leaves: Sequence[Any], specs: Sequence[PartitionSpec]) -> None:
         for x, spec in zip(leaves, specs, strict=True):
             if len(spec) > typeof(x).ndim:
+                scalar = "P() for a scalar"
+                if typeof(x).varying:
+                    scalar = "reduce the result (lax.psum) for P()"
                 raise ValueError(
                     f"shard_map applied to the function '{self._name}' was given an out_specs "
                     "entry which is too long to be compatible with the corresponding output value "
                     f"from the function: {spec} has length {len(spec)}, and the result is "
-                    f"{typeof(x).str_short()}, of rank {typeof(x).ndim}. Write a shorter spec, P() "
-                    "for a scalar, or give the result an axis for each place: x[None]"
+                    f"{typeof(x).str_short()}, of rank {typeof(x).ndim}. Write a shorter spec, "
+                    f"{scalar}, or give the result an axis for each place: x[None]"
                 )
 
     def _check_varying(
@@ -210,7 +213,7 @@ class ShardMap:
             if differs:
                 raise ValueError(
                     f"shard_map of {self._name!r}: {spec} in out_specs says that a result is the "
-                    f"same along {sorted(set(binds) - set(spec.used))}, and it may differ along "
+                    f"same along {sorted(set(binds) - set(spec.used))}, but it may differ along "
                     f"{sorted(differs)}. Name these axes in out_specs; or make the result the "
                     "same, by psum, pmean or pmax; or, where it is the same for a reason that "
                     "effax can't see, pass check_vma=False"
@@ -354,7 +357,7 @@ def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
         return list(broadcast_prefix(specs, full))
     except ValueError:
         raise ValueError(
-            f"pytree structure error: shard_map {what} must be a tree prefix of the "
+            f"shard_map {what} must be a tree prefix of the "
             f"{'arguments' if what == 'in_specs' else 'result'}. "
             f"{mismatch_details(f'shard_map {what}', specs, full)}"
         ) from None

@@ -107,7 +107,7 @@ def mapped_over(
             raise ValueError(
                 "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
                 "positional arguments passed to the function, but got "
-                f"{len(in_axes)=}, {len(args)=} in a call of {name_of(fun)}"
+                f"{len(in_axes)=}, {len(args)=} in a call to {name_of(fun)}"
             )
         if VMAPPABLE:
             args, keywords = hold((args, keywords))
@@ -308,8 +308,9 @@ def _check_unmapped(
             named = f" (axis_name={handler.axis_name})" if handler.axis_name is not None else ""
             path = keystr(tree_flatten_with_path(result)[0][i][0])
             raise ValueError(
-                f"vmap has mapped output{named} but out_axes is None at vmap out_axes{path}: a "
-                "result that differs along the mapped axis needs a place for it; give an integer"
+                f"vmap has mapped output{named} but out_axes is None at vmap out_axes{path}: "
+                "the result differs along the mapped axis, so give an integer, the position of "
+                "that axis in it"
             )
 
 
@@ -329,7 +330,8 @@ def _unbatch(handler: Batch, x: Any, axis: Any, size: int) -> Any:
         ) from None
     if not -ndim <= axis < ndim:
         raise ValueError(
-            f"vmap out_axes: axis {axis} is out of bounds for a result with {ndim} axes"
+            f"vmap out_axes: axis {axis} is out of bounds for a result with {ndim} "
+            f"{'axis' if ndim == 1 else 'axes'}"
         )
     if is_nothing(x):
         return float0_zeros((*x.shape[: axis % ndim], size, *x.shape[axis % ndim :]))

@@ -91,7 +91,7 @@ def resolve(x: Any, function: str, option: str) -> Sharding:
         if mesh is None or mesh.empty:
             kind = ValueError if function in ("device_put", "reshard") else RuntimeError
             raise kind(
-                f"{function} requires a non-empty mesh in context for the PartitionSpecs in "
+                f"{function} requires a non-empty mesh in context for a PartitionSpec as "
                 f"{option}: call it under `with effax.set_mesh(mesh):`, or give Shardings, which "
                 "name their mesh"
             )
