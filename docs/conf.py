@@ -6,6 +6,7 @@ places on the site as in the repository.
 
 import os
 import sys
+import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,14 +73,29 @@ intersphinx_mapping = {
     "numpy": ("https://numpy.org/doc/stable", None),
     "scipy": ("https://docs.scipy.org/doc/scipy", None),
 }
-if os.environ.get("EFFAX_SITE_OFFLINE"):  # warnings are errors, and an unread inventory is one
+
+
+def _reached(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/objects.inv", timeout=10):
+            return True
+    except OSError:
+        print(f"{address} is not reached: names of that project are no links")
+        return False
+
+
+# Warnings are errors, and an unread inventory is one.
+if os.environ.get("EFFAX_SITE_OFFLINE"):
     intersphinx_mapping = {}
+intersphinx_mapping = {k: v for k, v in intersphinx_mapping.items() if _reached(v[0])}
 
 # ---- looks
 
 html_theme = "furo"
 html_title = f"effax {release}"
 html_theme_options = {"top_of_page_buttons": []}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

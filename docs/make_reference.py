@@ -13,6 +13,9 @@ from pathlib import Path
 
 NAMES = Path(__file__).parents[1] / "tests" / "architecture" / "public_names.txt"
 
+LISTED = 12
+"""How many names a page describes without a list of them at its head."""
+
 
 def public() -> dict[str, list[str]]:
     """The public names of each module."""
@@ -24,18 +27,25 @@ def public() -> dict[str, list[str]]:
 
 
 def homes(modules: dict[str, list[str]]) -> dict[int, str]:
-    """The full name under which each object is described: the shortest of its public names."""
+    """The full name under which each object is described.
+
+    In the module of the shortest name, it is the object's own name, if that is public there.
+    """
     found: dict[int, str] = {}
     for module in sorted(modules, key=lambda m: (m.count("."), m)):
-        for name in modules[module]:
-            thing = getattr(importlib.import_module(module), name)
-            if callable(thing):
-                found.setdefault(id(thing), f"{module}.{name}")
+        here = {name: getattr(importlib.import_module(module), name) for name in modules[module]}
+        own = [name for name, thing in here.items() if getattr(thing, "__name__", "") == name]
+        for name in (*own, *here):
+            if callable(here[name]):
+                found.setdefault(id(here[name]), f"{module}.{name}")
     return found
 
 
 def page(module: str, names: list[str], homes: dict[int, str]) -> str:
-    """The page of a module, as reStructuredText; names described elsewhere are listed first."""
+    """The page of a module, as reStructuredText; names described elsewhere are listed first.
+
+    So are its own names, where they are many.
+    """
     own, elsewhere = [], []
     for name in sorted(names):
         thing = getattr(importlib.import_module(module), name)
@@ -50,11 +60,14 @@ def page(module: str, names: list[str], homes: dict[int, str]) -> str:
             own.append(name)
         else:
             elsewhere.append(f"* ``{name}`` is :py:obj:`{home}`\n")
+    links = ", ".join(f":py:obj:`~{module}.{name}`" for name in own)
     return (
-        f"{module}\n{'=' * len(module)}\n\n.. automodule:: {module}\n"
-        f"   :members: {', '.join(own)}\n   :undoc-members:\n\n"
-        f"{'Described elsewhere' if elsewhere else ''}\n{'-' * 20 if elsewhere else ''}\n\n"
-        f"{''.join(elsewhere)}"
+        f"{module}\n{'=' * len(module)}\n\n"
+        f"{links if len(own) > LISTED else ''}\n\n"
+        f"{'Other names' if elsewhere else ''}\n{'-' * 20 if elsewhere else ''}\n\n"
+        f"{''.join(elsewhere)}\n"
+        f"{'All of them' if elsewhere else ''}\n{'-' * 20 if elsewhere else ''}\n\n"
+        f".. automodule:: {module}\n   :members: {', '.join(own)}\n   :undoc-members:\n"
     )
 
 

@@ -202,7 +202,7 @@ def write_sources(app: Sphinx, error: Exception | None) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         up = "../" * (name.count("/") + 1)
         path = ROOT / name
-        body = _folder(path) if path.is_dir() else _file(path)
+        body = _folder(path, app) if path.is_dir() else _file(path)
         target.write_text(PAGE.format(title=html.escape(name), up=up, body=body), encoding="utf-8")
     (Path(app.outdir) / "index.html").write_text(
         '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">'
@@ -223,8 +223,11 @@ def _file(path: Path) -> str:
     return highlight(text, lexer, HtmlFormatter(linenos="inline", lineanchors="L"))
 
 
-def _folder(path: Path) -> str:
-    """The files of a folder, with the first line of what each says of itself."""
+def _folder(path: Path, app: Sphinx) -> str:
+    """The files of a folder, with the first line of what each says of itself.
+
+    A folder within it whose README is a page leads there.
+    """
     rows = []
     for child in sorted(path.iterdir()):
         name = child.relative_to(ROOT).as_posix()
@@ -234,6 +237,13 @@ def _folder(path: Path) -> str:
         if child.suffix == ".py":
             about = ast.get_docstring(ast.parse(child.read_text(encoding="utf-8"))) or ""
         title = html.escape(child.name)
+        if f"{name}/README" in app.env.found_docs:
+            readme = (child / "README.md").read_text(encoding="utf-8")
+            about = readme.partition("\n")[0].lstrip("# ")
+            up = "../" * len(path.relative_to(ROOT).parts)
+            link = f'<a href="{up}{name}/README.html">{title}</a>'
+            rows.append(f"<li>{link} {html.escape(about)}</li>")
+            continue
         link = f'<a href="{path.name}/{child.name}.html">{title}</a>' if name in wanted else title
         rows.append(f"<li>{link} {html.escape(about.partition(chr(10))[0])}</li>")
     return f"<ul>{''.join(rows)}</ul>"

@@ -23,5 +23,5 @@ def figure(columns: int = 1, **keywords: Any) -> Iterator[Any]:
     fig, axes = pyplot.subplots(1, columns, figsize=(7.2, 3.6), layout="constrained", **keywords)
     yield axes
     path = Path(sys.argv[1] if len(sys.argv) > 1 else f"{Path(sys.argv[0]).stem}.png")
-    fig.savefig(path, dpi=120)
+    fig.savefig(path, dpi=120, bbox_inches="tight")
     pyplot.close(fig)

@@ -1,4 +1,4 @@
-"""Diffusion: a network learns to take noise from points of two moons, and makes new points of noise."""
+"""Diffusion: a network learns to take noise from points of two moons, and makes new points of it."""
 
 import numpy as np
 from _figure import figure

@@ -92,4 +92,5 @@ if __name__ == "__main__":
         for (kind, number), place in places.items():
             if kind == "key":
                 axes.plot(*place, "o", color="C3" if number in twice else "C0", markersize=10)
+        axes.margins(0.12)
         axes.axis("off")

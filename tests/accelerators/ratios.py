@@ -21,6 +21,9 @@ BAR = 1.02
 FIGURES = {"flops": 4096, "bytes": 32768, "temporaries": 1 << 18}
 """The figures that are compared, and the difference that counts as none: TPUs pad to tiles."""
 
+_TOLD = 8
+"""How many programs the page names for a reason, the worst first; the command prints all."""
+
 Key = tuple[str, str, str, str]
 
 
@@ -154,7 +157,9 @@ def reasons(found: Sequence[Excess]) -> list[str]:
             gradient = ", gradient" if x.result.which == "gradient" else ""
             text = f"`{name}`{gradient} on {x.result.chip}"
             told[text] = ", ".join(filter(None, [told.get(text), f"{x.figure} {_times(x)}"]))
-        each = "; ".join(f"{text}: {figures}" for text, figures in told.items())
+        worst = [f"{text}: {figures}" for text, figures in told.items()][:_TOLD]
+        rest = [f"and {len(told) - _TOLD} others"] if len(told) > _TOLD else []
+        each = "; ".join([*worst, *rest])
         lines.append(f"| {reason or 'none yet'} | {each} |")
     return lines
 
