@@ -327,6 +327,15 @@ def test_zeros_keep_their_signs():
         assert np.array_equal(np.signbit(fx.jit(function)(zeros)), np.signbit(zeros))
 
 
+def test_angles_of_subnormal_points():
+    """Threads of XLA's take such numbers for zeros, whose angle is another."""
+    y = np.array([1e-40, -1e-40, 1e-45, 1e-40, -3e-39, 1e-42, 0.0, -0.0], "float32")
+    x = np.array([0.0, -0.0, 0.0, 1e-40, -2e-39, -1e30, 1e-45, -1e-45], "float32")
+    found = np.asarray(jnp.arctan2(np.tile(y, 1024), np.tile(x, 1024)))
+    wanted = np.arctan2(y.astype("float64"), x.astype("float64"))
+    np.testing.assert_allclose(found, np.tile(wanted, 1024), rtol=1e-6)
+
+
 @pytest.mark.parametrize("asked", ["none", "sin", "-div,-rem"])
 def test_paths_are_chosen_by_name(asked):
     def text():

@@ -700,7 +700,9 @@ TABLE = [
         "^TypeError",
     ),
     Forgiven(
-        "complex derivatives that JAX has not", "jsp.special.loggamma vjp|lax.*window vjp", "accepts"
+        "complex derivatives that JAX has not",
+        "jsp.special.loggamma vjp|lax.*window vjp",
+        "accepts",
     ),
     Forgiven("polynomials are vectors, as in NumPy", "jnp.poly*", "shape", r"\[\d+, \d+"),
     Forgiven("results of `right` are as of `left`, strong", "jnp.interp*", "weak", "complex"),
@@ -712,6 +714,12 @@ TABLE = [
         values="extreme edges among",
     ),
     Forgiven("times of integers promote no rotation", "jsp.spatial.transform.*", "dtype"),
+    Forgiven("of too few numbers a covariance is NaN, as in NumPy", "jnp.cov *", "value", "nan"),
+    Forgiven("degrees of freedom are real, as in NumPy", "jnp.cov*", "refuses", "^TypeError", "1j"),
+    Forgiven("NaN comes through", "jnp.linalg.slogdet*|jsp.stats.truncnorm.*", "value", "nan"),
+    Forgiven("points have as many places as there are shares", "jsp.stats.multinomial*", "value"),
+    Forgiven("a number as NumPy makes it, unsigned", "jnp.uint*", "accepts", code=r"\(-"),
+    Forgiven("of windows in larger steps JAX has no derivative", "large pooled", "accepts"),
     Forgiven("texts are no Booleans", "jnp.bool*|jnp.int*|jnp.uint*", "refuses", "^TypeError"),
 ]
 

@@ -156,7 +156,17 @@ def _signed(x: Any) -> Any:
 @fast_path(transcendental.atan2, "atan2", on=("cpu",), when=_large_float32)
 def atan2(y: Any, x: Any) -> Any:
     """The angle in float64, rounded once."""
-    return _angle(y, x)
+    return _angle(_widened(y), _widened(x))
+
+
+def _widened(x: Any) -> Any:
+    """In float64, the subnormal ones too, which threads of XLA's take for zeros: by their bits."""
+    bits = bitcast_convert_type(x, dtype=int32)
+    size = logical.and_(bits, 0x7FFFFFFF)
+    units = elementwise.mul(convert_element_type(size, dtype=float64), 2.0**-149)
+    small = selection.select_n(comparison.lt(bits, 0), units, elementwise.neg(units))
+    subnormal = comparison.lt(size, 0x00800000)
+    return selection.select_n(subnormal, convert_element_type(x, dtype=float64), small)
 
 
 @fast_path(transcendental.atan, "atan", on=("cpu",), when=_large_float32)
