@@ -98,7 +98,7 @@ _HASHABLE: Final[dict[type, str]] = {
     np.ndarray: "a tuple of its elements",
     Array: "a tuple of its elements",
 }
-"""What may be passed for a value of a class that is not hashable."""
+"""Hashable substitutes, by the class of a value that is not hashable."""
 
 
 def _leaf_types(
