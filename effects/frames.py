@@ -289,16 +289,18 @@ def strip(error: E) -> E:
         return error
     if _keep_users_frames(error) and _note(error) not in getattr(error, "__notes__", ()):
         error.add_note(_full_text(error) if mode == "remove_frames" else _note(error))
-    seen, shown, cause = {id(error)}, cast(BaseException, error), _shown_cause(error)
+    seen: set[int] = set()
+    shown, cause = cast(BaseException, error), _shown_cause(error)
     while cause is not None and id(cause) not in seen:
-        _keep_users_frames(cause)
-        if shown.__cause__ is None and cause.__traceback__ is None:
-            # The library caught it, without a frame of the user's, and raised another: its own
-            # control flow, such as a miss in a cache.
-            shown.__suppress_context__ = True
-            break
         seen.add(id(cause))
-        shown, cause = cause, _shown_cause(cause)
+        _keep_users_frames(cause)
+        before = _shown_cause(cause)
+        if shown.__cause__ is None and cause.__traceback__ is None:
+            # The library raised and caught it, as for a miss in a cache: it tells users nothing.
+            shown.__context__ = before
+        else:
+            shown = cause
+        cause = before
     return error
 
 

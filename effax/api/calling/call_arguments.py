@@ -197,7 +197,7 @@ def check_results(leaves: Sequence[Any], function: Callable[..., Any], tree: Any
             code = getattr(inspect.unwrap(function), "__code__", None)
             place = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
             raise TypeError(
-                f"function {name_of(function)}{place} returned a value of type {type(x)} at output "
-                f"component {path or '(the whole result)'}, which is not a valid effax type: "
+                f"function {name_of(function)}{place} returned a value of type {type(x)}"
+                f"{path and f' at output component {path}'}, which is not a valid effax type: "
                 "functions to be transformed must return arrays"
             ) from None
