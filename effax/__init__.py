@@ -15,6 +15,7 @@ from effax import numpy as numpy  # isort: skip  (it gives values their operator
 
 from effax.api.surface.on_demand import Surface as _Surface
 from effax.effects.frames import cut_at as _cut_at
+from effax.effects.frames import strip as _strip
 
 if _TYPE_CHECKING:
     from effax.names import *
@@ -39,7 +40,11 @@ _FOR_DISPATCHERS = ("einsum", "tensordot", "transpose")
 def __getattr__(name: str) -> _Any:
     if name in _FOR_DISPATCHERS:
         return getattr(numpy, name)
-    return _surface.get(name)
+    try:
+        return _surface.get(name)
+    except AttributeError as error:
+        _strip(error)
+        raise
 
 
 def load_ipython_extension(ipython: _Any) -> None:

@@ -77,7 +77,7 @@ def _option(traced: TracedFunction, names: list[str]) -> str:
     """The option of the transform that makes these arguments static."""
     named = f"static_argnames={(names[0] if len(names) == 1 else tuple(names))!r}"
     try:
-        parameters = inspect.signature(traced.function).parameters
+        parameters = dict(inspect.signature(traced.function).parameters)
     except (ValueError, TypeError):
         parameters = {}
     by_position = all(

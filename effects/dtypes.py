@@ -209,12 +209,13 @@ def as_dtype(dtype: Any) -> DType:
         found = np.dtype(getattr(ml_dtypes, dtype, dtype) if isinstance(dtype, str) else dtype)
     except TypeError as error:
         if repr(dtype) in str(error):
-            raise TypeError(f"{error}: it is no dtype's name") from None
+            raise TypeError(f"{error}: no dtype has this name") from None
         raise TypeError(f"{dtype!r} is not a dtype: {error}") from None
     found = found.newbyteorder("=") if not found.isnative else found
     if found not in ELEMENTS:
+        what = dtype.__name__ if isinstance(dtype, type) else found.type.__name__
         raise TypeError(
-            f"dtype {found} is not a valid effax type: arrays hold numbers and Booleans"
+            f"dtype {found} is not a valid effax type: arrays hold numbers and Booleans, not {what}"
         )
     return found
 

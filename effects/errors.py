@@ -249,7 +249,7 @@ class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
     )
     asked = "a concrete value"
     instead = "Compute with it by array operations"
-    for_lines = (
+    for_lines: tuple[tuple[str, str], ...] = (
         (
             r"(?<![\w.])math\.\w",
             "Write the function of effax.numpy for that of math (jnp.sqrt for math.sqrt)",

@@ -289,11 +289,18 @@ def strip(error: E) -> E:
         return error
     if _keep_users_frames(error) and _note(error) not in getattr(error, "__notes__", ()):
         error.add_note(_full_text(error) if mode == "remove_frames" else _note(error))
-    seen, cause = {id(error)}, _shown_cause(error)
+    seen: set[int] = set()
+    shown, cause = cast(BaseException, error), _shown_cause(error)
     while cause is not None and id(cause) not in seen:
-        _keep_users_frames(cause)
         seen.add(id(cause))
-        cause = _shown_cause(cause)
+        _keep_users_frames(cause)
+        before = _shown_cause(cause)
+        if shown.__cause__ is None and cause.__traceback__ is None:
+            # The library raised and caught it, as for a miss in a cache: it tells users nothing.
+            shown.__context__ = before
+        else:
+            shown = cause
+        cause = before
     return error
 
 

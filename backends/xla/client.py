@@ -91,7 +91,11 @@ def backend(platform: str | None = None) -> Backend:
             f"Unknown backend: '{platform}' requested, but no platforms that are instances of "
             f"{platform} are present. Platforms present are: {','.join(available)}"
         )
-    raise RuntimeError(f"Unknown backend {platform}. Available backends are {available}")
+    device = ". For one of its devices, pass a Device, such as effax.devices()[0]"
+    raise RuntimeError(
+        f"Unknown backend {platform}. Available backends are {available}"
+        f"{device if ':' in str(platform) else ''}"
+    )
 
 
 def backends() -> tuple[Backend, ...]:

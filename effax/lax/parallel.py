@@ -6,7 +6,6 @@ nothing around it binds is refused when it is called.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any
@@ -39,6 +38,8 @@ def _length(name: Hashable) -> int:
         f"call the function under vmap(..., axis_name={name!r}), or under shard_map over a mesh "
         f"with the axis {name!r}"
     )
+    import difflib
+
     similar = difflib.get_close_matches(str(name), map(str, known), n=1)
     if similar:
         advice = f"did you mean {similar[0]!r}?"

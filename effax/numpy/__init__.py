@@ -6,6 +6,7 @@ from typing import Any as _Any
 
 from effax.api.surface.on_demand import Surface as _Surface
 from effax.effects.frames import cut_at as _cut_at
+from effax.effects.frames import strip as _strip
 from effax.numpy import methods as _methods
 
 if _TYPE_CHECKING:
@@ -28,4 +29,8 @@ _methods.install(_sys.modules[__name__])
 
 
 def __getattr__(name: str) -> _Any:
-    return _surface.get(name)
+    try:
+        return _surface.get(name)
+    except AttributeError as error:
+        _strip(error)
+        raise

@@ -151,9 +151,12 @@ def _batched_product(
     except TypeError as error:
         if "equal lengths" not in str(error):
             raise
+        shapes = [typeof(x).str_short() for x in (a, b)]
+        why = str(error)
+        if not all(text in why for text in shapes):  # the shapes of a batch, under vmap
+            why = why.partition(": axes ")[0]
         raise BroadcastError(
-            f"{name}: the shapes {typeof(a).str_short()} and {typeof(b).str_short()} don't fit: "
-            f"{error}"
+            f"{name}: the shapes {shapes[0]} and {shapes[1]} don't fit: {why}"
         ) from None
 
 

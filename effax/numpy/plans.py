@@ -231,8 +231,8 @@ def _block_shape(parts: Sequence[tuple[Any, Any]]) -> tuple[int, ...]:
         if any(map(is_symbolic, shapes)):
             return common_shape(*shapes)
         return np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        raise ValueError(f"Incompatible shapes for broadcasting: {tuple(shapes)}") from error
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: {tuple(shapes)}") from None
 
 
 def _stacked(components: Sequence[tuple[Any, tuple[int, ...]]], batch: tuple[int, ...]) -> Array:

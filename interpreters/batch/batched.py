@@ -60,7 +60,10 @@ class Batch(Lifting):
     carrier = Batched
     label = "vmap"
     owned = "a value mapped by vmap"
-    reason = "Under vmap a function runs once for all lanes, and they may differ in this value."
+    reason = (
+        "Under vmap a function runs once for the whole batch, whose elements may differ in this "
+        "value."
+    )
     remedy = "leave the value out of the mapping (vmap's in_axes=None)"
     rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}

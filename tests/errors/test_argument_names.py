@@ -77,7 +77,7 @@ def test_arrays_are_not_advised_to_be_static():
 
 
 def test_lanes_of_vmap_are_not_advised_to_be_static():
-    with pytest.raises(BOOL, match=r"once for all lanes.*in_axes=None") as caught:
+    with pytest.raises(BOOL, match=r"once for the whole batch.*in_axes=None") as caught:
         effax.vmap(lambda x: x if x > 0 else -x)(jnp.ones(3))
     assert "static_arg" not in str(caught.value)
 

@@ -61,7 +61,7 @@ def test_tracebacks_are_shorter_than_jax(found):
 
 
 def test_tracebacks_show_no_file_of_effax(found):
-    """Public functions cut their tracebacks. Names of modules and settings are another matter."""
+    """Public functions cut their tracebacks. Names of settings are another matter."""
     shown = {name for name, one in found.items() if one["foreign"]}
     assert shown <= OUTSIDE_ENTRY_POINTS, "wrap the function with `filtered`"
 
@@ -69,8 +69,6 @@ def test_tracebacks_show_no_file_of_effax(found):
 OUTSIDE_ENTRY_POINTS = {
     "config-unknown",
     "config-wrong-value",
-    "jax-missing-name",
-    "jnp-missing-name",
     "print-a-leak",
     "register-twice",
     "uint8-overflow",

@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 from effax import errors
+from effax import numpy as jnp
 from effax.effects.frames import full_traceback
 from tests.errors import situations
 from tests.errors.situations import fails
@@ -110,6 +111,21 @@ def test_an_escaped_value_says_where_it_was_made(name, made):
     lines, first = inspect.getsourcelines(situation)
     line = first + next(i for i, text in enumerate(lines) if made in text)
     assert f"situations.py:{line} (" in str(fails(situation)[0]).partition("created on line")[2]
+
+
+def test_an_exception_that_the_library_handled_is_not_shown():
+    with pytest.raises(IndexError) as caught:
+        jnp.ones(3)[0, 1]
+    assert caught.value.__context__ is None
+
+
+def test_an_exception_that_the_user_handles_is_shown():
+    with pytest.raises(IndexError) as caught:
+        try:
+            {}["a"]
+        except KeyError:
+            jnp.ones(3)[0, 1]
+    assert repr(caught.value.__context__) == "KeyError('a')"
 
 
 def test_the_full_traceback_is_kept():

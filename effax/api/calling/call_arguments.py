@@ -98,7 +98,7 @@ _HASHABLE: Final[dict[type, str]] = {
     np.ndarray: "a tuple of its elements",
     Array: "a tuple of its elements",
 }
-"""What may be passed for a value of a class that is not hashable."""
+"""Hashable substitutes, by the class of a value that is not hashable."""
 
 
 def _leaf_types(
@@ -197,7 +197,7 @@ def check_results(leaves: Sequence[Any], function: Callable[..., Any], tree: Any
             code = getattr(inspect.unwrap(function), "__code__", None)
             place = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
             raise TypeError(
-                f"function {name_of(function)}{place} returned a value of type {type(x)} at output "
-                f"component {path or '(the whole result)'}, which is not a valid effax type: "
+                f"function {name_of(function)}{place} returned a value of type {type(x)}"
+                f"{path and f' at output component {path}'}, which is not a valid effax type: "
                 "functions to be transformed must return arrays"
             ) from None
