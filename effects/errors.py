@@ -130,6 +130,10 @@ UNKNOWN: Final = "While a function is traced its arguments have types but no ele
 """The reason why elements are not known, unless the handler of a value has another."""
 
 
+_PUBLIC: Final = "effax.errors"
+_INTERNAL: Final = frozenset(
+    {"ClosedOverError", "MatrixShapeError", "RefError", "_UnknownElementsError"}
+)
 _INSTALLED: Final = Path(__file__).parents[1] / "error_pages"
 _GUIDES: Final = f"{_INSTALLED}/" if _INSTALLED.is_dir() else "docs/errors/"
 
@@ -137,13 +141,19 @@ _GUIDES: Final = f"{_INSTALLED}/" if _INSTALLED.is_dir() else "docs/errors/"
 class EffaxError(Exception):
     """The base class of all errors of effax, each of which also derives from a built-in error."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__ == __name__ and cls.__name__ not in _INTERNAL:
+            cls.__module__ = _PUBLIC  # where users find it, and what tracebacks show
+
     @classmethod
     def guide(cls) -> str:
         """Return the path of the page of the documentation on this error, or "" if it has none.
 
         In a checkout it is relative to that; elsewhere it is where the page was installed.
         """
-        kinds = (kind for kind in cls.__mro__ if kind.__module__.startswith("effax.effects."))
+        own = (_PUBLIC, "effax.effects.")
+        kinds = (kind for kind in cls.__mro__ if kind.__module__.startswith(own))
         name = next((k.__name__ for k in kinds if k.__name__ not in _WITHOUT_GUIDE), "")
         return f"{_GUIDES}{name}.md" if name else ""
 
@@ -240,7 +250,7 @@ class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
 
     >>> raise ConcretizationTypeError("the axis must be known", "(in sum)")
     Traceback (most recent call last):
-    effax.effects.errors.ConcretizationTypeError: the axis must be known (in sum)
+    effax.errors.ConcretizationTypeError: the axis must be known (in sum)
     """
 
     headline = (

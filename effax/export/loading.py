@@ -20,7 +20,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
 
     >>> deserialize(b"no such thing")
     Traceback (most recent call last):
-    effax.effects.errors.ExportError: these 13 bytes are not an exported function: they lack ...
+    effax.errors.ExportError: these 13 bytes are not an exported function: they lack ...
     """
     return _exported(content(blob))
 

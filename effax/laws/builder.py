@@ -129,6 +129,9 @@ class Builder:
             half = self.perform(elementwise.mul, self.small(x, 1.0), 0.25, bound=0.25)
             return self.perform(elementwise.add, half, 0.5, bound=high)
         squared = self.perform(elementwise.mul, x, x, bound=x.bound**2)
+        if domain == "negative":
+            opposite = self.perform(elementwise.mul, squared, -1.0, bound=squared.bound)
+            return self.perform(elementwise.add, opposite, high, bound=-low)
         return self.perform(elementwise.add, squared, low, bound=high)
 
     def fitted(self, x: Known, type: ShapedArray) -> Known:

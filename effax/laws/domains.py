@@ -26,6 +26,7 @@ DOMAINS: Final = {
     "any": (-4.0, 4.0),
     "unit": (-0.8, 0.8),
     "positive": (0.3, 4.0),
+    "negative": (-4.0, -0.3),
     "inner": (0.2, 0.8),
     "above one": (1.2, 4.0),
 }
@@ -138,8 +139,18 @@ def _float_effects() -> Iterator[Pointwise]:
                 found = _ask(effect, box)
                 if found is not None:
                     yield found
+                    yield from _mirrored(effect, box)
                     break
             break
+
+
+def _mirrored(effect: Effect, box: Sequence[str]) -> Iterator[Pointwise]:
+    """The effect where operands that were positive are negative, if it is safe there too."""
+    signs = [(d, "negative") if d == "positive" else (d,) for d in box]
+    for other in [*product(*signs)][1:]:
+        found = _ask(effect, other)
+        if found is not None:
+            yield found
 
 
 def _width(box: Sequence[str]) -> float:

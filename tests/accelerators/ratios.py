@@ -22,7 +22,7 @@ FIGURES = {"flops": 4096, "bytes": 32768, "temporaries": 1 << 18}
 """The figures that are compared, and the difference that counts as none: TPUs pad to tiles."""
 
 _TOLD = 8
-"""How many programs the page names for a reason, the worst first; the command prints all."""
+"""The number of programs that the page names for a reason, the worst first; the command prints all."""
 
 Key = tuple[str, str, str, str]
 
