@@ -155,7 +155,7 @@ def _reaches_all(block: Block, index: Program, grid: tuple[int, ...]) -> bool:
     for length, size, elements, single, position in zip(
         block.padded, block.sizes, block.elements, block.single, index.outputs, strict=True
     ):
-        if not single and (elements or free.pop(position, None) != length // size):  # type: ignore[call-overload]
+        if not single and (elements or free.pop(position, None) != length // size):
             return False
     return True
 
