@@ -319,8 +319,15 @@ def typeof(x: Any) -> ShapedArray:
         )
     raise TypeError(
         f"value {_shown(x)} of type {type(x)} is not a valid effax type: it is not an array, a "
-        "NumPy array or scalar, or a Python number"
+        f"NumPy array or scalar, or a Python number{_as_tree(x)}"
     )
+
+
+def _as_tree(x: Any) -> str:
+    """Advice for an object that may hold arrays."""
+    if not hasattr(x, "__dict__") or callable(x):
+        return ""
+    return "; a class of arrays is registered as a pytree, by tree_util.register_dataclass"
 
 
 def _shown(x: Any) -> str:

@@ -122,3 +122,41 @@ def test_causes_have_the_users_frames_only():
         files.add(step.tb_frame.f_code.co_filename)
         step = step.tb_next
     assert files == {__file__}
+
+
+def test_an_object_whose_method_is_jitted():
+    class Layer:
+        @effax.jit
+        def apply(self, x):
+            return x
+
+    with pytest.raises(TypeError, match=r"whose method apply is.*register_dataclass.*argnums=0"):
+        Layer().apply(1.0)
+
+
+def test_an_object_that_may_hold_arrays():
+    class Parameters:
+        pass
+
+    with pytest.raises(TypeError, match=r"register_dataclass.*the argument p of"):
+        effax.grad(lambda p: 1.0)(Parameters())
+    with pytest.raises(TypeError) as caught:
+        jnp.sin("text")
+    assert "register" not in str(caught.value)
+
+
+def test_none_is_an_axis_of_its_own():
+    """It was shown as a second mismatch."""
+    with pytest.raises(ValueError, match=r"Mismatch details \(1 found\)"):
+        effax.vmap(lambda p, x: x, in_axes=({"w": 0}, None))({"w": 1.0, "b": 1.0}, 1.0)
+
+
+def test_an_array_of_jax():
+    class ArrayImpl:
+        __module__ = "jaxlib._jax"
+
+        def __array__(self, dtype=None, copy=None):
+            raise AssertionError
+
+    with pytest.raises(TypeError, match=r"an array of JAX.*effax\.as_jax"):
+        jnp.sin(ArrayImpl())

@@ -128,13 +128,19 @@ def _leaf_types(
             raise TypeError(
                 f"Error interpreting argument to the jitted function {jit._name} as an abstract "
                 f"array. The problematic value is of type {type(x)} and was passed to the function "
-                f"at path {path(i)}. {_instead(x, path(i))}"
+                f"at path {path(i)}. {_instead(x, path(i), jit._name)}"
             ) from None
     return types
 
 
-def _instead(x: Any, path: str) -> str:
+def _instead(x: Any, path: str, function: str) -> str:
     """Say how to pass a value that is no array to a jitted function."""
+    if hasattr(type(x), function) and path.isidentifier():
+        return (
+            f"It is the object whose method {function} is: register its class as a pytree "
+            "(tree_util.register_dataclass), so that its arrays are arguments; or take it as it is "
+            "now, by static_argnums=0"
+        )
     if isinstance(x, np.ndarray):
         return (
             f"It has the dtype {x.dtype}, whose elements are not numbers: convert it to a numeric "
@@ -145,7 +151,10 @@ def _instead(x: Any, path: str) -> str:
         static = f"take it out of {path.partition('[')[0]} and {static}"
     if isinstance(x, str | bytes) or callable(x):
         return f"It is not an array: {static}"
-    return f"It is not an array: {static}, or register its class as a pytree"
+    return (
+        f"It is not an array: {static}, or register its class as a pytree "
+        "(tree_util.register_dataclass)"
+    )
 
 
 def _donated_leaves(jit: Jit, count: int, found: Arguments) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from effax.effects.tree import (
     broadcast_prefix,
     keystr,
     mismatch_details,
+    none_leaf_registry,
     tree_flatten,
     tree_flatten_with_path,
     tree_leaves,
@@ -234,7 +235,7 @@ def _flat_axes(what: str, prefix: Any, tree: Any) -> list[Any]:
         raise ValueError(
             f"{what} specification must be a tree prefix of the corresponding value; the axes "
             f"{prefix} do not match the structure of the value. "
-            f"{mismatch_details(what, prefix, shown)}\n"
+            f"{mismatch_details(what, prefix, shown, none_leaf_registry)}\n"
             "Give each part of the value an axis or None; one may stand for a whole subtree."
         ) from None
 
