@@ -20,6 +20,8 @@ NAMES: dict[str, object] = {
 NAMES["weak"] = lax.broadcast(2, (3,))
 
 GIVES = """
+jnp.nonzero(jnp.array([0, 1]), size=0, fill_value=1.5)[0] | Array([], shape=(0,), dtype=int32)
+jnp.flatnonzero(jnp.array([0, 1]), size=0, fill_value=1.5) | Array([], shape=(0,), dtype=int32)
 jnp.add.reduceat(weak, jnp.array([1, 0])) | Array([2, 6], dtype=int32, weak_type=True)
 jnp.subtract.reduceat(weak, jnp.array([1, 0])) | Array([ 2, -2], dtype=int32, weak_type=True)
 jnp.logaddexp.reduceat(weak, jnp.array([0])).round(2) | Array([3.1], dtype=float32)
