@@ -46,7 +46,7 @@ def known_number(name: str, argument: str, x: Any) -> Any:
     if isinstance(x, Carrier):
         known = x.concrete()
         if known is None:
-            raise ConcretizationTypeError(x, needs=f"the argument {argument} of {name}")
+            raise ConcretizationTypeError(x, needs=f"the value in {name} argument `{argument}`")
         x = known
     return np.asarray(x)[()] if isinstance(x, Value) else x
 
