@@ -14,7 +14,7 @@ from pathlib import Path
 NAMES = Path(__file__).parents[1] / "tests" / "architecture" / "public_names.txt"
 
 LISTED = 12
-"""How many names a page describes without a list of them at its head."""
+"""The number of names that a page describes without a list of them at its head."""
 
 
 def public() -> dict[str, list[str]]:

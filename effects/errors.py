@@ -102,10 +102,15 @@ def why_unknown(value: Any) -> str:
     )
 
 
+def _has_returned(value: Any) -> bool:
+    """Whether the function that a traced value belongs to has returned."""
+    return not getattr(getattr(value, "handler", None), "live", True)
+
+
 def _why_and_remedy(value: Any) -> tuple[str, str]:
     """The reason why elements of a value are not known, and a way to know them, or nothing."""
     handler = getattr(value, "handler", None)
-    if not getattr(handler, "live", True):
+    if _has_returned(value):
         return "The function that it belongs to has returned: let it return the value too.", ""
     from effax.effects.dependence import arguments_of, static_remedy
 
@@ -158,17 +163,7 @@ class EffaxError(Exception):
         return f"{_GUIDES}{name}.md" if name else ""
 
 
-_WITHOUT_GUIDE: Final = frozenset(
-    [
-        "EffaxError",
-        "JAXTypeError",
-        "JAXIndexError",
-        "_UnknownElementsError",
-        "ClosedOverError",
-        "MatrixShapeError",
-        "RefError",
-    ]
-)
+_WITHOUT_GUIDE: Final = _INTERNAL | {"EffaxError", "JAXTypeError", "JAXIndexError"}
 """Errors of many kinds, whose messages say all that there is to say."""
 
 
@@ -202,9 +197,8 @@ class _UnknownElementsError(EffaxError):
 
     def __init__(self, subject: Any = "", context: str = "", needs: str = "") -> None:
         if not isinstance(subject, str):
-            ended = not getattr(getattr(subject, "handler", None), "live", True)
-            if ended or (context and self._fitting(user_frame())):
-                context = ""  # the function has returned, or the line has better advice
+            if _has_returned(subject) or (context and self._fitting(user_frame())):
+                context = ""  # nothing helps any more, or the line has better advice
             subject = self.message(subject, needs)
         super().__init__(f"{subject} {context}".rstrip() if context else subject)
 
@@ -218,9 +212,7 @@ class _UnknownElementsError(EffaxError):
             known, why = "that carries more than its elements", _LOST
             remedy = "take the elements alone by lax.stop_gradient or item()"
         frame = user_frame()
-        instead = cls._advice(frame, needs, remedy)
-        if not getattr(getattr(value, "handler", None), "live", True):
-            instead = ""
+        instead = "" if _has_returned(value) else cls._advice(frame, needs, remedy)
         return (
             f"{cls.headline.format(typed)} At {describe(frame)}, {cls.asked} was asked of a "
             f"value {known}: {describe_value(value)}. {why} {instead}"

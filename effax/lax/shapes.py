@@ -465,10 +465,6 @@ def _check_choices(pred: ShapedArray, yes: ShapedArray, no: ShapedArray) -> None
     with contextlib.suppress(BroadcastError):
         common_shape(pred.shape, yes.shape, no.shape)
         advice = "; jnp.where is a similar function that broadcasts"
-    advice = ""
-    with contextlib.suppress(BroadcastError):
-        common_shape(pred.shape, yes.shape, no.shape)
-        advice = "; jnp.where is a similar function that broadcasts"
     if yes.shape != no.shape:
         raise TypeError(
             f"lax.select requires on_true and on_false to have the same shapes, {found}{advice}"

@@ -129,24 +129,22 @@ def _sees_no_unset(modes: Sequence[Mode], parts: _Parts, attributes: dict[str, A
     what it was; each block is written, if positions are points of the grid.
     """
     program: Program = attributes["program"]
-    n, grid = len(parts.arrays), attributes["grid"]
+    n, count = len(parts.arrays), len(parts.blocks)
     read = {x for e in program.equations for x in e.inputs} | set(program.outputs)
-    begun = {result for _, result in attributes.get("aliases", ())}
+    begun = {n + result for _, result in attributes.get("aliases", ())}
     held = program.inputs[parts.before :]
-    for i, (mode, x) in enumerate(zip(modes, held, strict=True)):
-        if mode is PLAIN:
-            continue
-        block = parts.blocks[i] if i < len(parts.blocks) else None
+
+    def sees(i: int) -> bool:
         if i < n:
-            seen = block is not None and block.padded != block.array.shape
-        elif i - n in begun:
-            seen = False
-        else:
-            all_written = block is None or _reaches_all(block, attributes["maps"][i], grid)
-            seen = x in read or not all_written
-        if seen:
-            return False
-    return True
+            return parts.blocks[i].padded != parts.blocks[i].array.shape
+        if i >= count:  # a scratch array
+            return held[i] in read
+        index, grid = attributes["maps"][i], attributes["grid"]
+        return i not in begun and (
+            held[i] in read or not _reaches_all(parts.blocks[i], index, grid)
+        )
+
+    return not any(mode is not PLAIN and sees(i) for i, mode in enumerate(modes))
 
 
 def _reaches_all(block: Block, index: Program, grid: tuple[int, ...]) -> bool:

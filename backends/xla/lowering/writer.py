@@ -152,7 +152,7 @@ class Writer:
         self.channels = 1  # collectives have the first
         self.module_attributes: list[str] = []
         self.leave: Callable[[Writer, Sequence[Name]], Sequence[Name]] | None = None
-        """The results of the whole program, as they leave it."""
+        """Changes the results of the whole program before they leave it, where a rule asks."""
         self.paths: set[str] = set()
         self.locations = locations
         self.scoped = False
