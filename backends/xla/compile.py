@@ -35,6 +35,10 @@ _UNOPTIMIZED: Final[Options] = {
 # that do nothing else unless it is told.
 _ROUNDED: Final[Options] = {"xla_allow_excess_precision": False}
 _NARROW_FLOATS: Final = re.compile(r"[<x]f[48]E")
+# XLA gives some products of few elements to Triton, then finds no tiles for them: with jaxlib 0.10
+# the gradient of image.resize fails to compile so. Its other kernels take them.
+_UNTILED: Final = "Couldn't find output tile sizes"
+_WITHOUT_TRITON: Final[Options] = {"xla_gpu_enable_triton_gemm": False}
 _EFFORTS: Final = ("exec_time_optimization_effort", "memory_fitting_effort")
 _LEVELS: Final = ("optimization_level", "memory_fitting_level")
 _SHORT: Final = 8192
@@ -75,14 +79,7 @@ def compile_options(placement: Placement, options: Options) -> Any:
 
 
 def load(
-    text: str,
-    placement: Placement,
-    *,
-    single_op: bool,
-    persistent: bool,
-    called: bool = False,
-    host_callbacks: Sequence[Callable[..., Any]] = (),
-    options: Options | None = None,
+    text: str, placement: Placement, *, options: Options | None = None, **how: Any
 ) -> tuple[Any, float, bool]:
     """The loaded executable of a StableHLO program, compiled or found on disk.
 
@@ -93,6 +90,25 @@ def load(
     Raises `XlaRuntimeError` for a text that is no program or that the platform refuses.
     """
     refuse_fork()
+    options = options or {}
+    try:
+        return _load(text, placement, options=options, **how)
+    except XlaRuntimeError as error:
+        if _UNTILED not in str(error):
+            raise
+    return _load(text, placement, options={**_WITHOUT_TRITON, **options}, **how)
+
+
+def _load(
+    text: str,
+    placement: Placement,
+    *,
+    options: Options,
+    single_op: bool,
+    persistent: bool,
+    called: bool = False,
+    host_callbacks: Sequence[Callable[..., Any]] = (),
+) -> tuple[Any, float, bool]:
     if placement.on_cpu and any(target in text for target in _HOST_TARGETS):
         linalg_targets.ensure_registered()
     flags: dict[str, Any] = {}
@@ -103,7 +119,7 @@ def load(
         flags |= _ROUNDED
     if config.read("disable_most_optimizations"):
         flags |= _UNOPTIMIZED
-    flags |= options or {}
+    flags |= options
     made = compile_options(placement, flags)
     client = placement.device.client
     devices = placement.device_list
