@@ -24,6 +24,20 @@ REFERENCES: Final[set[type]] = set()
 """The classes of references to state (`effects.state`): effects with programs take them too."""
 
 
+class Described:
+    """The docstring of a class; of an instance, what is written beneath its name in a module."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __get__(self, instance: Any, owner: type | None = None) -> str | None:
+        if instance is None:
+            return self.text
+        from effax.effects.described import beneath
+
+        return beneath(instance) or self.text
+
+
 class Effect(EffectNames):
     """A named operation: how the types of its results follow from those of its operands.
 
@@ -52,6 +66,7 @@ class Effect(EffectNames):
     for all operands; columns derive cells from them (`for_each_effect`).
     """
 
+    __doc__ = Described(__doc__)  # an effect's own is beneath its name
     __slots__ = (
         "__weakref__",
         "_memo",

@@ -22,21 +22,21 @@ def cg(a: Map, b: Array, x: Array, better: Map, maxiter: int, tol: float, atol: 
     goal = jnp.maximum(tol**2 * _square(b), atol**2)
 
     def unfinished(state: Any) -> Array:
-        _, r, _, _, k = state
-        return (_square(r) > goal) & (k < maxiter)
+        *_, square, k = state
+        return (square > goal) & (k < maxiter)
 
     def step(state: Any) -> Any:
-        x, r, p, gamma, k = state
+        x, r, p, gamma, _, k = state
         ap = a(p)
         alpha = gamma / vdot(p, ap)
         x, r = x + alpha * p, r - alpha * ap
         z = better(r)
         new = vdot(r, z)
-        return x, r, z + new / gamma * p, new, k + 1
+        return x, r, z + new / gamma * p, new, _square(r), k + 1
 
     r = b - a(x)
     z = better(r)
-    return lax.while_loop(unfinished, step, (x, r, z, vdot(r, z), 0))[0]
+    return lax.while_loop(unfinished, step, (x, r, z, vdot(r, z), _square(r), 0))[0]
 
 
 class _Stabilised(NamedTuple):
