@@ -445,9 +445,8 @@ enable_custom_prng = _switch("enable_custom_prng", False, "`PRNGKey` makes typed
 threefry_partitionable = _switch("threefry_partitionable", True, "random bits that shard well")
 softmax_custom_jvp = _switch("softmax_custom_jvp", True, "softmax has a derivative of its own")
 random_seed_offset = _number("random_seed_offset", 0, "added to every seed")
-default_prng_impl = _choice(
-    "default_prng_impl", "threefry2x32", ("threefry2x32", "rbg", "unsafe_rbg"), "kind of keys"
-)
+_GENERATORS = ("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32")
+default_prng_impl = _choice("default_prng_impl", "threefry2x32", _GENERATORS, "kind of keys")
 numpy_rank_promotion = _choice(
     "numpy_rank_promotion", "allow", ("allow", "warn", "raise"), "broadcasting of unequal ranks"
 )

@@ -15,7 +15,6 @@ _TENSORSTORE = "effax writes no TensorStore arrays; Orbax and numpy.save store t
 _TENSORFLOW = "effax makes no TensorFlow graphs; effax.export serialises functions as StableHLO"
 _INTERNAL = "it hands out objects of JAX's own lowering, which effax does not have"
 _HINT = "effax hands XLA no such hints; leave it out, results are the same"
-_CUDNN = "effax has none of cuDNN's recurrent kernels; write the cell under lax.scan"
 _TRANSFER = "effax moves no arrays between processes"
 
 # module -> why it is refused, and its names
@@ -62,10 +61,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
     "experimental.profiler": (
         "effax reads no profiles back; effax.profiler writes them",
         "get_profiled_instructions_proto",
-    ),
-    "experimental.rnn": (
-        _CUDNN,
-        "get_num_params_in_lstm init_lstm_weight lstm lstm_ref swap_lstm_gates unpack_lstm_weights",
     ),
     "experimental.source_mapper": (
         _INTERNAL,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+import math
+from collections.abc import Callable
+from typing import Any, Final
 
+from effax.effects.types import canonical_shape
+from effax.effects.value import Array, Shape
+from effax.random.generators import Generator, define, marked
 from effax.random.keys import key
 
 __all__ = [
@@ -39,9 +44,60 @@ def random_seed(seeds: Any, impl: str) -> Any:
     return key(seeds, impl=impl)
 
 
-def define_prng_impl(**definition: Any) -> NoReturn:
-    """Raise `NotImplementedError`: the generators of effax are those above."""
-    raise NotImplementedError(
-        f"define_prng_impl(name={definition.get('name', '<unnamed>')!r}): effax has the generators "
-        "threefry2x32, rbg and unsafe_rbg, and takes no others"
-    )
+def define_prng_impl(
+    *,
+    key_shape: Shape,
+    seed: Callable[[Array], Array],
+    split: Callable[[Array, tuple[int, ...]], Array],
+    random_bits: Callable[[Array, int, tuple[int, ...]], Array],
+    fold_in: Callable[[Array, Array], Array],
+    name: str = "<unnamed>",
+    tag: str = "?",
+) -> str:
+    """Define a generator; all samplers draw from its keys.
+
+    The functions are compiled, and must be such that `vmap` can batch them.
+
+    Args:
+      key_shape: the shape of a key's words, `(n,)`.
+      seed: the words of the key of an integer scalar, uint32 of this shape.
+      split: the words of new keys, of a shape and then `key_shape`, of a key's words and the shape.
+      random_bits: unsigned integers of a key's words, a width of 8, 16, 32 or 64 bits, a shape.
+      fold_in: the words of a new key, of a key's words and a number, a uint32 scalar.
+      name: the generator's name; one that is taken is numbered.
+      tag: its short name, in the dtype of its keys.
+
+    Returns:
+      What `random.key` takes as `impl`.
+
+    Raises:
+      NotImplementedError: for keys whose words have not one axis.
+
+    >>> import math
+    >>> from effax import lax, random
+    >>> def bits(words, width, shape):
+    ...     counter = lax.iota(f"uint{width}", math.prod(shape)).reshape(shape)
+    ...     return counter + words[0].astype(counter.dtype)
+    >>> counting = define_prng_impl(
+    ...     key_shape=(1,),
+    ...     seed=lambda seed: seed.astype("uint32")[None],
+    ...     split=lambda words, shape: bits(words, 32, shape)[..., None],
+    ...     random_bits=bits,
+    ...     fold_in=lambda words, data: words + data,
+    ...     name="counting",
+    ...     tag="count",
+    ... )
+    >>> random.bits(random.key(5, impl=counting), (3,)).tolist()
+    [5, 6, 7]
+    """
+    lengths = canonical_shape(key_shape)
+    if len(lengths) != 1:
+        raise NotImplementedError(
+            f"define_prng_impl(name={name!r}): the words of a key must have one axis, got "
+            f"key_shape={lengths}; say ({math.prod(lengths)},), and reshape them inside"
+        )
+
+    def bits(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        return random_bits(words, 8 * dtype.itemsize, shape)
+
+    return define(marked(Generator(seed, split, fold_in, bits)), lengths[0], name, tag)

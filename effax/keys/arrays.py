@@ -36,11 +36,15 @@ class Implementation(NamedTuple):
 
 
 DEFAULT: Final = "threefry2x32"
-IMPLEMENTATIONS: Final = {
+IMPLEMENTATIONS: Final[dict[str, Implementation]] = {
     DEFAULT: Implementation("fry", 2),
     "rbg": Implementation("rbg", 4),
     "unsafe_rbg": Implementation("urbg", 4),
+    "threefry4x32": Implementation("fry4", 4),
+    "philox2x32": Implementation("phx2", 1),
+    "philox4x32": Implementation("phx4", 2),
 }
+"""Generators by name; those that users define are added."""
 
 
 class KeyType(ExtendedDType):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -29,10 +28,9 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape, is_symbolic
-from effax.keys.arrays import KeyArray
-from effax.random import rbg
+from effax.keys.arrays import DEFAULT, KeyArray
+from effax.random.generators import GENERATORS
 from effax.random.keys import words_of
-from effax.random.threefry import encipher, encipher_row, in_a_row
 
 UNSIGNED: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 """The unsigned dtype of each width."""
@@ -40,35 +38,9 @@ UNSIGNED: Final = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 
 def random_bits(words: Any, width: int, shape: tuple[int, ...]) -> Any:
     """Random unsigned integers of 8, 16, 32 or 64 bits."""
-    dtype = UNSIGNED[width]
-    if type(words) is KeyArray:
-        return rbg.draw(words.words, shape, dtype)
-    if in_a_row():
-        return _bits_in_a_row(words, width, shape)
-    high, low = encipher(words, shape, "bits")
-    if width == 64:
-        high = lax.convert_element_type(high, dtype)
-        high = lax.shift_left(high, lax.full_like(high, 32))
-        return lax.bitwise_or(high, lax.convert_element_type(low, dtype))
-    mixed = lax.bitwise_xor(high, low)
-    return mixed if width == 32 else lax.convert_element_type(mixed, dtype)
-
-
-def _bits_in_a_row(words: Any, width: int, shape: tuple[int, ...]) -> Any:
-    """Bits in the order of `threefry_partitionable=False`: every word of the row is used up."""
-    size, dtype = prod(shape), UNSIGNED[width]
-    row = encipher_row(words, -(-width * size // 32), "bits")
-    if width == 64:
-        high, low = (
-            lax.convert_element_type(lax.slice_in_dim(row, i, i + size), dtype) for i in (0, size)
-        )
-        row = lax.bitwise_or(lax.shift_left(high, lax.full_like(high, 32)), low)
-    elif width < 32:
-        table = lax.broadcast_in_dim(row, (*row.shape, 32 // width), (0,))
-        place = lax.broadcasted_iota(uint32, table.shape, 1)
-        table = lax.shift_right_logical(table, lax.mul(place, lax.full_like(place, width)))
-        row = lax.convert_element_type(lax.reshape(table, (table.size,)), dtype)
-    return lax.reshape(lax.slice_in_dim(row, 0, size), shape)
+    typed = type(words) is KeyArray
+    generator = GENERATORS[words.implementation if typed else DEFAULT]
+    return generator.bits(words.words if typed else words, shape, UNSIGNED[width])
 
 
 @whole("width", "shape")

@@ -1,14 +1,14 @@
 """Keys: the state of the generator as a value, and how new keys are made from a key.
 
-A key is two words of 32 bits (four, for the device's own generators). In its old form it is an
+A key is two words of 32 bits (other generators have 1 to 4). In its old form it is an
 array `uint32[2]`; in the new one a `KeyArray`, which has the shape of the keys and hides words.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from effax.effects.types import (
 from effax.effects.value import Array, ArrayLike, DTypeLike, is_symbolic_length
 from effax.keys.arrays import DEFAULT, IMPLEMENTATIONS, KeyArray, KeyType
 from effax.operands.arguments import known_index
-from effax.random import rbg, threefry
+from effax.random import threefry
+from effax.random.generators import GENERATORS
 
 _KEEPING: Final = frozenset({"clone", "fold_in", "key_data", "key_impl", "wrap_key_data"})
 """Functions that leave a key as good as unused, as in JAX."""
@@ -52,21 +53,6 @@ def _implementation(impl: Any, dtype: Any, function: str) -> str:
             f'unrecognized PRNG implementation "{asked}". The implementations are: {listed}'
         )
     return asked
-
-
-class _Makers(NamedTuple):
-    """The functions that make keys of a generator; `bits` draws from one."""
-
-    seed: Callable[[Any], Any]
-    split: Callable[[Any, tuple[int, ...]], Any]
-    fold: Callable[[Any, Any], Any]
-
-
-_MAKERS: Final = {
-    DEFAULT: _Makers(threefry.seed_words, threefry.split_words, threefry.fold_words),
-    "rbg": _Makers(rbg.seed_words, rbg.split_words, rbg.fold_words),
-    "unsafe_rbg": _Makers(rbg.seed_words, rbg.split_words_unsafely, rbg.fold_words_unsafely),
-}
 
 
 def words_of(function: str, key: Any, batched: bool = False) -> Any:
@@ -134,7 +120,7 @@ def like(key: Any, words: Any) -> Any:
 
 @whole("implementation")
 def _seeded(seed: Any, implementation: str) -> Any:
-    return _MAKERS[implementation].seed(seed)
+    return GENERATORS[implementation].seed(seed)
 
 
 def _key_words(function: str, seed: Any, implementation: str) -> Any:
@@ -165,9 +151,10 @@ def key(seed: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None) ->
 
     Args:
       seed: an integer scalar.
-      impl: the generator: "threefry2x32" (the default; the same numbers everywhere), "rbg" or
-        "unsafe_rbg" (the device's own, faster on some; batches are not what their lanes would be
-        alone, see `lax.rng_bit_generator`).
+      impl: the generator: "threefry2x32" (the default), "threefry4x32", "philox2x32" or
+        "philox4x32" (the same numbers everywhere), "rbg" or "unsafe_rbg" (the device's own, faster
+        on some; batches are not what their lanes would be alone, see `lax.rng_bit_generator`), or
+        what `extend.random.define_prng_impl` returns.
       dtype: the dtype of the key, see `key_dtype`; an alternative to `impl`.
 
     Raises:
@@ -206,7 +193,7 @@ def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:  # noqa: N802
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     """The words of as many new keys as the shape has places, along a new last axis."""
     if type(words) is KeyArray:
-        return words.like(_MAKERS[words.implementation].split(words.words, shape))
+        return words.like(GENERATORS[words.implementation].split(words.words, shape))
     return threefry.split_words(words, shape)
 
 
@@ -229,7 +216,7 @@ def split(key: ArrayLike, num: int | tuple[int, ...] = 2) -> Array:
 @whole()
 def _fold_in(words: Any, data: Any) -> Any:
     if type(words) is KeyArray:
-        return words.like(_MAKERS[words.implementation].fold(words.words, data))
+        return words.like(GENERATORS[words.implementation].fold(words.words, data))
     return threefry.fold_words(words, data)
 
 
@@ -262,7 +249,7 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
 
 
 def key_data(keys: ArrayLike) -> Array:
-    """Return the words that keys are made of: a uint32 array with a last axis of length 2 (or 4).
+    """Return the words that keys are made of: a uint32 array with a last axis of the key's length.
 
     Args:
       keys: an array of keys.
@@ -280,7 +267,7 @@ def wrap_key_data(
     """Make keys of their words; the inverse of `key_data`.
 
     Args:
-      key_bits_array: a uint32 array, (..., 2), or (..., 4) for "rbg" and "unsafe_rbg".
+      key_bits_array: a uint32 array, (..., 2), or with as many words as the generator has.
       impl: the generator, as for `key`.
       dtype: the dtype of the keys, see `key_dtype`; an alternative to `impl`.
 

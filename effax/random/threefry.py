@@ -10,7 +10,7 @@ import numpy as np
 from effax import lax
 from effax.effects.config import enable_x64, trace_key
 from effax.effects.rows.random import threefry2x32, use_key
-from effax.effects.types import uint32
+from effax.effects.types import DType, uint32, uint64
 from effax.effects.value import is_symbolic, is_symbolic_length
 
 
@@ -83,15 +83,47 @@ def encipher_row(words: Any, n: int, use: str) -> Any:
     return lax.slice_in_dim(lax.concatenate(drawn, 0), 0, n)
 
 
+def draw(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+    """Random unsigned integers from the words of one key, which is used up."""
+    if in_a_row():
+        return _drawn_in_a_row(words, shape, dtype)
+    high, low = encipher(words, shape, "bits")
+    if dtype == uint64:
+        return joined(high, low)
+    return lax.convert_element_type(lax.bitwise_xor(high, low), dtype)
+
+
+def joined(high: Any, low: Any) -> Any:
+    """Integers of 64 bits, of words."""
+    high, low = (lax.convert_element_type(word, uint64) for word in (high, low))
+    return lax.bitwise_or(lax.shift_left(high, lax.full_like(high, 32)), low)
+
+
+def _drawn_in_a_row(words: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+    """Bits in the order of `threefry_partitionable=False`: every word of the row is used up."""
+    size, width = prod(shape), 8 * dtype.itemsize
+    row = encipher_row(words, -(-width * size // 32), "bits")
+    if width == 64:
+        row = joined(*(lax.slice_in_dim(row, i, i + size) for i in (0, size)))
+    elif width < 32:
+        table = lax.broadcast_in_dim(row, (*row.shape, 32 // width), (0,))
+        place = lax.broadcasted_iota(uint32, table.shape, 1)
+        table = lax.shift_right_logical(table, lax.mul(place, lax.full_like(place, width)))
+        row = lax.convert_element_type(lax.reshape(table, (table.size,)), dtype)
+    return lax.reshape(lax.slice_in_dim(row, 0, size), shape)
+
+
+def halves(seed: Any) -> tuple[Any, Any]:
+    """The high and the low word of an integer seed's 64 bits."""
+    low = lax.convert_element_type(seed, uint32)
+    if seed.dtype.itemsize != 8:
+        return lax.full_like(low, 0), low
+    return lax.convert_element_type(lax.shift_right_logical(seed, 32), uint32), low
+
+
 def seed_words(seed: Any) -> Any:
     """The words of the key that an integer seeds: its 64 bits, the high word first."""
-    low = lax.convert_element_type(seed, uint32)
-    wide = seed.dtype.itemsize == 8
-    high = lax.convert_element_type(lax.shift_right_logical(seed, 32), uint32) if wide else None
-    if high is None:
-        high = lax.full_like(low, 0)
-    words = lax.concatenate([lax.expand_dims(high, (0,)), lax.expand_dims(low, (0,))], 0)
-    return use_key(words, use="new")
+    return use_key(lax.concatenate([lax.expand_dims(x, (0,)) for x in halves(seed)], 0), use="new")
 
 
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:

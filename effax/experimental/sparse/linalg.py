@@ -37,7 +37,7 @@ def lobpcg_standard(
       iterations.
 
     Raises:
-      ValueError: for an X that is no matrix, or too wide; a function that changes its shape.
+      ValueError: for an X that is no matrix, or too wide; an A that changes its shape or dtype.
 
     After Knyazev, "Toward the optimal preconditioned eigensolver" (2001), with orthonormal bases.
 
@@ -49,15 +49,20 @@ def lobpcg_standard(
     if X.ndim != 2:
         raise ValueError(f"expected search dim != 2, got {X.ndim}: X must be a matrix")
     n, k = X.shape
-    if k == 0 or 5 * k >= n:
+    if k == 0:
+        raise ValueError(f"must have search dim > 0, got an X of shape {X.shape}")
+    if 5 * k >= n:
         raise ValueError(f"expected search dim * 5 < matrix dim (got {5 * k}, {n})")
     multiply = A if callable(A) else lambda x: _dot(A, x)
-    if multiply(X).shape != X.shape:
-        raise ValueError(f"A must map shape {X.shape} to the same shape, got {multiply(X).shape}")
+    found = multiply(X)
+    if found.dtype != X.dtype:
+        raise ValueError(f"A, X must have same dtypes (were {found.dtype}, {X.dtype})")
+    if found.shape != X.shape:
+        raise ValueError(f"A must be ({n}, {n}) matrix A: of {X.shape} it makes {found.shape}")
     precision = jnp.finfo(X.dtype).eps if tol is None else tol
 
     def residual(theta: Any, u: Any) -> Any:
-        return multiply(u) - u * theta
+        return multiply(u) - u * theta[None]
 
     def unfinished(state: Any) -> Any:
         i, theta, u, _ = state
