@@ -78,8 +78,19 @@ def test_arrays_are_not_advised_to_be_static():
 
 def test_lanes_of_vmap_are_not_advised_to_be_static():
     with pytest.raises(BOOL, match=r"once for the whole batch.*in_axes=None") as caught:
-        effax.vmap(lambda x: x if x > 0 else -x)(jnp.ones(3))
+        effax.vmap(lambda x, y: y if x > 0 else -y)(jnp.ones(3), jnp.ones(3))
     assert "static_arg" not in str(caught.value)
+
+
+def test_the_only_mapped_argument_is_not_advised_to_be_unmapped():
+    with pytest.raises(BOOL) as caught:
+        effax.vmap(lambda x, y: y if x > 0 else -y, in_axes=(0, None))(jnp.ones(3), 1.0)
+    assert "in_axes" not in str(caught.value)
+    with pytest.raises(ValueError, match="rank should be at least 1") as caught:
+        effax.vmap(lambda x, y: x)(1.0, 2.0)
+    assert "in_axes" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"rank should be at least 1.*in_axes=None"):
+        effax.vmap(lambda x, y: x)(1.0, jnp.ones(2))
 
 
 def test_a_value_of_a_function_that_has_returned_says_so():
