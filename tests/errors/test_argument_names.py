@@ -1,5 +1,7 @@
 """Errors about values that are not known name the arguments that these depend on."""
 
+from dataclasses import dataclass
+
 import pytest
 
 import effax
@@ -141,7 +143,7 @@ def test_an_object_whose_method_is_jitted():
         def apply(self, x):
             return x
 
-    with pytest.raises(TypeError, match=r"whose method apply is.*register_dataclass.*argnums=0"):
+    with pytest.raises(TypeError, match=r"whose method apply is.*register_pytree_node.*argnums=0"):
         Layer().apply(1.0)
 
 
@@ -149,8 +151,13 @@ def test_an_object_that_may_hold_arrays():
     class Parameters:
         pass
 
-    with pytest.raises(TypeError, match=r"register_dataclass.*the argument p of"):
-        effax.grad(lambda p: 1.0)(Parameters())
+    @dataclass
+    class Fields:
+        pass
+
+    for kind, way in ((Parameters, "pytree_node"), (Fields, "dataclass")):
+        with pytest.raises(TypeError, match=rf"register_{way}.*the argument p of"):
+            effax.grad(lambda p: 1.0)(kind())
     with pytest.raises(TypeError) as caught:
         jnp.sin("text")
     assert "register" not in str(caught.value)
