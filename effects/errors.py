@@ -16,6 +16,7 @@ from effax.effects.frames import (
     TracedFunction,
     boundary,
     describe,
+    evaluated,
     filtered,
     full_traceback,
     place,
@@ -193,7 +194,7 @@ class _UnknownElementsError(EffaxError):
     asked = "its elements as Python values"
     instead = ""
     for_lines: tuple[tuple[str, str], ...] = ()
-    """Further advice, each for source lines that match a regular expression."""
+    """Advice for what matches a regular expression; it takes the place of the general advice."""
 
     def __init__(self, subject: Any = "", context: str = "", needs: str = "") -> None:
         if not isinstance(subject, str):
@@ -213,8 +214,9 @@ class _UnknownElementsError(EffaxError):
             remedy = "take the elements alone by lax.stop_gradient or item()"
         frame = user_frame()
         instead = "" if _has_returned(value) else cls._advice(frame, needs, remedy)
+        asked = cls.asked.partition(" (by ")[0] if cls._fitting(frame) else cls.asked
         return (
-            f"{cls.headline.format(typed)} At {describe(frame)}, {cls.asked} was asked of a "
+            f"{cls.headline.format(typed)} At {describe(frame)}, {asked} was asked of a "
             f"value {known}: {describe_value(value)}. {why} {instead}"
         ).rstrip()
 
@@ -227,14 +229,19 @@ class _UnknownElementsError(EffaxError):
             return f"{start}{needs[1:]} must be known while tracing{ways}."
         if not cls.instead:
             return ""
-        fitting = "".join(f"{advice}. " for advice in cls._fitting(frame))
-        return fitting + cls.instead + (f"; or {remedy}." if remedy else ".")
+        ways = ". ".join(cls._fitting(frame) or [cls.instead])
+        return ways + (f"; or {remedy}." if remedy else ".")
 
     @classmethod
     def _fitting(cls, frame: Frame | None) -> list[str]:
         """The advice that fits what the user's line says."""
-        line = source_line(frame)
-        return [advice for pattern, advice in cls.for_lines if re.search(pattern, line)]
+        text = cls._text(frame)
+        return [advice for pattern, advice in cls.for_lines if re.search(pattern, text)]
+
+    @classmethod
+    def _text(cls, frame: Frame | None) -> str:
+        """The code that the advice depends on: the line, without comments and strings."""
+        return re.sub(r""""[^"]*"|'[^']*'|#.*""", "", source_line(frame))
 
 
 class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
@@ -256,6 +263,7 @@ class ConcretizationTypeError(_UnknownElementsError, JAXTypeError):
             r"(?<![\w.])math\.\w",
             "Write the function of effax.numpy for that of math (jnp.sqrt for math.sqrt)",
         ),
+        (r"\bpickle\.dump", "Return it from the function, and pickle the result"),
     )
 
 
@@ -263,11 +271,18 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value was asked whether it is true, as `if`, `while`, `and` and `not` do."""
 
     for_lines = (
-        (r"\bassert\b", "Write checkify.check for `assert`"),
+        (
+            r"\bassert\b",
+            "Write checkify.check for `assert`, and checkify.checkify around the whole function",
+        ),
         (r"(?<![\w.])max\(", "Write jnp.maximum for max()"),
         (r"(?<![\w.])min\(", "Write jnp.minimum for min()"),
-        (r"(?<![\w.])sorted\(", "Write jnp.sort for sorted()"),
-        (r"""^(?:(?!\bfor\b)[^#"'])*\bin\b""", "Write jnp.isin for `in`"),
+        (r"(?<![\w.])sorted\((?!\s*[\[(])", "Write jnp.sort for sorted()"),
+        (r"(?<![\w.])sorted\(\s*[\[(]", "Write jnp.sort(jnp.stack([...])) for sorted([...])"),
+        (r"^(?:(?!\bfor\b).)*\bin\b", "Write jnp.isin(x, jnp.array(values)) for `in`"),
+        (r"\b(el)?if\b", "Write lax.cond or jnp.where for `if`"),
+        (r"\bwhile\b", "Write lax.while_loop for `while`"),
+        (r"\b(and|or|(?<!\bis )not(?! in\b))\b", "Write & | ~ for `and`, `or`, `not`"),
     )
     headline = "Attempted boolean conversion of traced array with shape {}."
     asked = "a truth value (by `if`, `while`, `and`, `or`, `not` or bool())"
@@ -275,6 +290,13 @@ class TracerBoolConversionError(ConcretizationTypeError):
         "Write lax.cond or jnp.where for `if`, lax.while_loop for `while`, & | ~ for `and`, `or`, "
         "`not`"
     )
+
+    @classmethod
+    def _text(cls, frame: Frame | None) -> str:
+        """The line, unless it is a part of a longer expression: the rest may ask as well."""
+        text = super()._text(frame)
+        whole = all(text.count(start) == text.count(end) for start, end in ("()", "[]", "{}"))
+        return text if whole else ""
 
 
 class TracerIntegerConversionError(_UnknownElementsError, JAXTypeError):
@@ -296,7 +318,24 @@ class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
         "Call the function of effax.numpy instead of numpy's, index jnp.asarray(table) instead of "
         "a NumPy array, or run NumPy code by effax.pure_callback"
     )
-    for_lines = ((r"\b(np|numpy)\.random\.", "Draw by effax.random instead of numpy.random"),)
+    for_lines = (
+        (r"^BINARY.*\]$", "Index jnp.asarray(table) instead of a NumPy array"),
+        (r"^STORE.*\]$", "Write array = jnp.asarray(array).at[...].set(x)"),
+        (r"^\w*CALL\w* (np|numpy)\.random\.", "Draw by effax.random instead of numpy.random"),
+        (
+            r"^\w*CALL\w* (np|numpy)\.(?!random\.)(?!.*\bout\s*=)",
+            "Call the function of effax.numpy instead of numpy's",
+        ),
+        (
+            r"^\w*CALL\w* (np|numpy)\.(?!random\.).*\bout\s*=",
+            "Call the function of effax.numpy instead of numpy's, without out=",
+        ),
+    )
+
+    @classmethod
+    def _text(cls, frame: Frame | None) -> str:
+        """The instruction at the frame, and the expression: `BINARY_SUBSCR table[i]`."""
+        return evaluated(frame)
 
 
 class NonConcreteBooleanIndexError(_UnknownElementsError, JAXIndexError):

@@ -137,6 +137,25 @@ def source_line(frame: Frame | None) -> str:
     return "" if found is None else linecache.getline(found.file, found.line)
 
 
+def evaluated(frame: Frame | None) -> str:
+    """The kind of the instruction at a frame, and the text that it computes: `CALL np.sin(x)`.
+
+    It is "" in an installed package, whose code is not for the user to change.
+    """
+    import dis
+    import linecache
+
+    if frame is None:
+        return ""
+    code, offset = whole_instruction(frame)
+    first, last, start, stop = list(code.co_positions())[offset // 2]
+    if first is None or "-packages/" in code.co_filename:
+        return ""
+    line = linecache.getline(code.co_filename, first).encode()
+    text = line[start : stop if last == first else None].decode().rstrip()
+    return f"{dis.opname[code.co_code[offset]]} {text}"
+
+
 def short_path(file: str) -> str:
     """A path as messages show it: relative below the current folder."""
     return file.removeprefix(os.getcwd() + os.sep)

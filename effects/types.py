@@ -327,7 +327,13 @@ def _as_tree(x: Any) -> str:
     """Advice for an object that may hold arrays."""
     if not hasattr(x, "__dict__") or callable(x):
         return ""
-    return "; a class of arrays is registered as a pytree, by tree_util.register_dataclass"
+    return f"; a class of arrays is registered as a pytree, by {registration(x)}"
+
+
+def registration(x: Any) -> str:
+    """Name what registers an object's class: only a dataclass says itself what its parts are."""
+    dataclass = hasattr(type(x), "__dataclass_fields__")
+    return f"tree_util.register_{'dataclass' if dataclass else 'pytree_node'}"
 
 
 def _shown(x: Any) -> str:

@@ -24,6 +24,7 @@ from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import ArrayLike
 from effax.interpreters.functor.masks import pick
 from effax.lax.carrying import (
+    branch_advice,
     branch_differences,
     describe_difference,
     on_leaves,
@@ -203,13 +204,7 @@ def _branch(
                 f"{what} {asked}: {places}.",
                 one,
                 two,
-                advice=(
-                    "Let all branches return the same shapes and dtypes: convert with .astype, or "
-                    "bring to one shape with jnp.broadcast_to, jnp.pad or jnp.reshape."
-                    if trees
-                    else "Let all branches return the same tree; one that has nothing to return "
-                    "returns zeros, or its operand, in that place."
-                ),
+                advice=branch_advice(told, *trees_of),
                 told=branch_differences(told, *trees_of),
             )
     values, programs = with_captures([s for s, _ in staged])

@@ -176,6 +176,41 @@ def branch_differences(names: tuple[str, str], first: Any, other: Any) -> str:
     )
 
 
+def branch_advice(names: tuple[str, str], first: Any, other: Any) -> str:
+    """Say what to do about branches, of those names, whose results differ in this way."""
+    if (first is None) != (other is None):
+        return f"{names[other is None]} returned None: does it lack a return?"
+    (one, tree), (two, other_tree) = tree_flatten(first), tree_flatten(other)
+    if tree != other_tree:
+        none = str(type(None))
+        differences = mismatches(registry, first, other, None, prefix=False)
+        return "Let all branches return the same tree" + (
+            "; where one has nothing to return it returns zeros, or its operand."
+            if any(none in (m.first, m.second) for m in differences)
+            else "."
+        )
+    pairs = [*zip(one, two, strict=True)]
+    return (
+        "Let all branches return the same "
+        + " and ".join(
+            [f"shapes{_to_one_shape(pairs)}"] * any(a.shape != b.shape for a, b in pairs)
+            + ["dtypes (.astype)"] * any(a.dtype != b.dtype for a, b in pairs)
+            + ["shardings (effax.sharding.reshard)"] * any(a.cut != b.cut for a, b in pairs)
+        )
+        + "."
+    )
+
+
+def _to_one_shape(pairs: Sequence[tuple[ShapedArray, ShapedArray]]) -> str:
+    """Name what brings both arrays of each pair to one shape, or nothing."""
+    if all(a.size == b.size for a, b in pairs):
+        return " (jnp.reshape)"
+    lengths = [(m, n) for a, b in pairs for m, n in zip(a.shape[::-1], b.shape[::-1], strict=False)]
+    if all(m == n or 1 in (m, n) for m, n in lengths):
+        return " (jnp.broadcast_to)"
+    return " (jnp.pad, or a slice)" if all(a.ndim == b.ndim for a, b in pairs) else ""
+
+
 def _sentences(found: list[str]) -> str:
     """One difference as a sentence, several as a list."""
     if len(found) == 1:

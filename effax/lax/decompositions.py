@@ -43,7 +43,10 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     >>> lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 2.0]]))
     Array([[2., 0.], [1., 1.]], dtype=float32)
     """
-    return linalg.cholesky(_symmetrised(x) if symmetrize_input else x)
+    if symmetrize_input:
+        linalg.matrix_lengths("cholesky", typeof(x), square=True)
+        x = _symmetrised(x)
+    return linalg.cholesky(x)
 
 
 @whole("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")

@@ -13,7 +13,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.rows import shape as effects
 from effax.effects.types import typeof
-from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.effects.value import Array, ArrayLike, DTypeLike, Value
 from effax.keys.decorators import moves_keys
 from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape_values
 from effax.operands.arguments import (
@@ -39,6 +39,36 @@ def _sequence(name: str, arrays: Any) -> list[Any]:
         raise TypeError(f"{name}: expected a sequence of arrays, got one scalar")
     rows = (effects.slice_axis(arrays, 0, i, i + 1) for i in range(lengths[0]))
     return [effects.squeeze(r, (0,)) for r in rows]
+
+
+def _one_list(arrays: Any) -> str:
+    """Say how to pass several arrays, where one stands in the place of all."""
+    return "" if isinstance(arrays, list | tuple) else " Pass all arrays as one list, [a, b]."
+
+
+def _require_one_axis(name: str, arrays: Any, axis: Any) -> None:
+    """Raise `TypeError` where a second array stands in the place of the axis."""
+    if isinstance(axis, Value | np.ndarray) and axis.ndim:
+        raise TypeError(
+            f"{name}: the axis must be an integer, got an array {typeof(axis).str_short()}."
+            + _one_list(arrays)
+        )
+
+
+def _lifted(name: str, given: Sequence[Any], lifted: Sequence[Any], axis: int, dtype: Any) -> Array:
+    """Join arrays that were given with fewer axes, which messages then show."""
+    try:
+        return concatenate(lifted, axis, dtype)
+    except TypeError:
+        shapes = [shape_of(x)[:axis] + shape_of(x)[axis + 1 :] for x in lifted]
+        other = next((i for i, s in enumerate(shapes) if s != shapes[0]), None)
+        if other is None:
+            raise
+        one, two = (typeof(given[i]).str_short() for i in (0, other))
+        raise TypeError(
+            "Cannot concatenate arrays with shapes that differ in dimensions other than the one "
+            f"being concatenated: {name} joins along axis {axis}, got {one} and {two}"
+        ) from None
 
 
 def _with_dtype(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
@@ -69,7 +99,8 @@ def concatenate(
         xs, axis = [ravel(x) for x in xs], 0
     ndim = len(shape_of(xs[0]))
     if ndim == 0:
-        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+        raise ValueError("Zero-dimensional arrays cannot be concatenated." + _one_list(arrays))
+    _require_one_axis("concatenate", arrays, axis)
     return effects.concatenate(
         *_with_dtype("concatenate", xs, dtype), axis=canonical_axis(axis, ndim)
     )
@@ -117,6 +148,7 @@ def stack(
     if any(shape_of(x) != lengths for x in xs):
         shown = ", ".join(str(shape_of(x)) for x in xs)
         raise ValueError(f"All input arrays must have the same shape. Got {shown}.")
+    _require_one_axis("stack", arrays, axis)
     axis = canonical_axis(axis, len(lengths) + 1)
     rows = [effects.expand_dims(x, (axis,)) for x in _with_dtype("stack", xs, dtype)]
     return effects.concatenate(*rows, axis=axis)
@@ -134,8 +166,8 @@ def vstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
     >>> vstack([np.ones(3), np.zeros((2, 3))]).shape
     (3, 3)
     """
-    rows = [atleast_2d(x) for x in _sequence("vstack", tup)]
-    return concatenate(rows, 0, dtype)
+    xs = _sequence("vstack", tup)
+    return _lifted("vstack", xs, [atleast_2d(x) for x in xs], 0, dtype)
 
 
 @moves_keys()
@@ -166,7 +198,8 @@ def dstack(tup: ArrayLike | Sequence[ArrayLike], dtype: DTypeLike | None = None)
     >>> dstack([np.ones((2, 3)), np.zeros((2, 3))]).shape
     (2, 3, 2)
     """
-    return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
+    xs = _sequence("dstack", tup)
+    return _lifted("dstack", xs, [atleast_3d(x) for x in xs], 2, dtype)
 
 
 @moves_keys()

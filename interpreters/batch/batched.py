@@ -51,9 +51,10 @@ class Batch(Lifting):
     `spmd_axes` are the axes of a mesh that the batch is cut along, and `cut` is how types say so
     of a vector of the batch's length, along explicit axes. Lanes that are `directions`
     of one derivative belong to one run of a program, which performs its effects once for all.
+    `spare` says whether an argument can be left out of the mapping: more than one is mapped.
     """
 
-    __slots__ = ("axis_name", "cut", "directions", "size", "spmd_axes")
+    __slots__ = ("axis_name", "cut", "directions", "size", "spare", "spmd_axes")
 
     keeps_unset: ClassVar[bool] = True
 
@@ -64,7 +65,6 @@ class Batch(Lifting):
         "Under vmap a function runs once for the whole batch, whose elements may differ in this "
         "value."
     )
-    remedy = "leave the value out of the mapping (vmap's in_axes=None)"
     rules: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     overrides: ClassVar[dict[Effect, Callable[..., Any]]] = {}
     in_lanes: ClassVar[Callable[..., Any]]
@@ -85,6 +85,12 @@ class Batch(Lifting):
         self.spmd_axes = spmd_axes
         self.directions = directions
         self.cut = cut
+        self.spare = False
+
+    @property
+    def remedy(self) -> str:  # type: ignore[override]
+        """The way to know a value's elements: not to map it, if the others still have a length."""
+        return "leave the value out of the mapping (vmap's in_axes=None)" if self.spare else ""
 
     @property
     def static(self) -> tuple[Any, ...]:

@@ -1,5 +1,7 @@
 """Errors about values that are not known name the arguments that these depend on."""
 
+from dataclasses import dataclass
+
 import pytest
 
 import effax
@@ -78,8 +80,19 @@ def test_arrays_are_not_advised_to_be_static():
 
 def test_lanes_of_vmap_are_not_advised_to_be_static():
     with pytest.raises(BOOL, match=r"once for the whole batch.*in_axes=None") as caught:
-        effax.vmap(lambda x: x if x > 0 else -x)(jnp.ones(3))
+        effax.vmap(lambda x, y: y if x > 0 else -y)(jnp.ones(3), jnp.ones(3))
     assert "static_arg" not in str(caught.value)
+
+
+def test_the_only_mapped_argument_is_not_advised_to_be_unmapped():
+    with pytest.raises(BOOL) as caught:
+        effax.vmap(lambda x, y: y if x > 0 else -y, in_axes=(0, None))(jnp.ones(3), 1.0)
+    assert "in_axes" not in str(caught.value)
+    with pytest.raises(ValueError, match="rank should be at least 1") as caught:
+        effax.vmap(lambda x, y: x)(1.0, 2.0)
+    assert "in_axes" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"rank should be at least 1.*in_axes=None"):
+        effax.vmap(lambda x, y: x)(1.0, jnp.ones(2))
 
 
 def test_a_value_of_a_function_that_has_returned_says_so():
@@ -130,7 +143,7 @@ def test_an_object_whose_method_is_jitted():
         def apply(self, x):
             return x
 
-    with pytest.raises(TypeError, match=r"whose method apply is.*register_dataclass.*argnums=0"):
+    with pytest.raises(TypeError, match=r"whose method apply is.*register_pytree_node.*argnums=0"):
         Layer().apply(1.0)
 
 
@@ -138,8 +151,13 @@ def test_an_object_that_may_hold_arrays():
     class Parameters:
         pass
 
-    with pytest.raises(TypeError, match=r"register_dataclass.*the argument p of"):
-        effax.grad(lambda p: 1.0)(Parameters())
+    @dataclass
+    class Fields:
+        pass
+
+    for kind, way in ((Parameters, "pytree_node"), (Fields, "dataclass")):
+        with pytest.raises(TypeError, match=rf"register_{way}.*the argument p of"):
+            effax.grad(lambda p: 1.0)(kind())
     with pytest.raises(TypeError) as caught:
         jnp.sin("text")
     assert "register" not in str(caught.value)

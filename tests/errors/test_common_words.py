@@ -1,5 +1,6 @@
 """Errors of everyday mistakes say what was given, and where."""
 
+import numpy as np
 import pytest
 
 import effax
@@ -12,6 +13,11 @@ def factorial(n):
 
 
 jitted = effax.jit(factorial)
+
+
+def written(x):
+    array = np.zeros(2)
+    array[:] = x
 
 
 def wrong(x):
@@ -30,6 +36,56 @@ MISTAKES = {
         lambda: lax.cond(True, jnp.sin, wrong, 1.0), TypeError,
         r"true_fun is sin; false_fun is wrong at tests/errors/test_common_words.py:\d+\..*"
         r"true_fun has type float32\[\] but the .* of false_fun has type int32\[\].*astype",
+    ),
+    "cond: a place without a result": (
+        lambda: lax.cond(True, lambda x: (x, None), lambda x: (x, x), 1.0), TypeError,
+        "same tree; where one has nothing to return it returns zeros",
+    ),
+    "cond: shapes of one size": (
+        lambda: lax.cond(True, lambda x: x, lambda x: x[None], jnp.ones(3)), TypeError,
+        r"return the same shapes \(jnp.reshape\)\.\n",
+    ),
+    "cond: lengths and dtypes": (
+        lambda: lax.cond(True, lambda x: x, lambda x: wrong(x[:2]), jnp.ones(3)), TypeError,
+        r"return the same shapes \(jnp.pad, or a slice\) and dtypes \(.astype\)\.\n",
+    ),
+    "cond: ranks": (
+        lambda: lax.cond(True, lambda x: x, lambda x: jnp.ones((2, 2)), jnp.ones(3)), TypeError,
+        r"return the same shapes\.\n",
+    ),
+    "jit: numbers as objects": (
+        lambda: effax.jit(abs)(np.array([1, 2.5], object)), TypeError, r"convert it .* x.astype\(float\)\n",
+    ),
+    "jit: lists as objects": (
+        lambda: effax.jit(jnp.sum)({"b": np.array([[1], [2, 3]], object)}), TypeError,
+        r"a list of its elements, a\['b'\].tolist\(\)\n",
+    ),
+    "jit: text in a tree": (
+        lambda: effax.jit(jnp.sum)([np.array(["b"])]), TypeError,
+        "holds text, so take it out of a and pass a tuple of its elements as a static argument",
+    ),
+    "jit: records": (
+        lambda: effax.jit(abs)(np.zeros(1, [("a", int)])), TypeError, r"x\[name\] for name in x.dtype.names",
+    ),
+    "jit: a set": (lambda: effax.jit(jnp.sum)({1}), TypeError, "pass a frozenset as a static argument"),
+    "concatenate, stack: an array as axis": (
+        lambda: jnp.stack(jnp.ones(3), jnp.ones(3)), TypeError, r"got an array f32\[3\]. Pass all arrays as one list",
+    ),
+    "dstack: shapes as given": (
+        lambda: jnp.dstack([jnp.ones((3, 2)), jnp.ones((4, 2))]), TypeError, r"f32\[3,2\] and f32\[4,2\]",
+    ),
+    "NumPy: writing": (
+        lambda: effax.jit(written)(jnp.ones(2)), TypeError, r"Write array = jnp.asarray\(array\).at\[...\].set",
+    ),
+    "NumPy: on several lines": (
+        lambda: effax.jit(lambda x: np.sin(
+            x,
+        ))(1.0), TypeError, "Call the function of effax.numpy instead of numpy's",
+    ),
+    "a condition on several lines": (
+        lambda: effax.jit(lambda x, y: x if (
+            x > 0 and
+            y > 0) else y)(1.0, 2.0), TypeError, "Write & . ~ for `and`, `or`, `not`; or make x static",
     ),
     "recursion": (lambda: jitted(3), RecursionError, "factorial at .*calls itself.*fori_loop"),
     "None": (lambda: effax.jit(lambda x: x - None)(1.0), TypeError, "'Traced<.*>' and 'NoneType'"),

@@ -21,7 +21,7 @@ from effax.effects.tree import (
     tree_flatten_with_path,
     tree_unflatten,
 )
-from effax.effects.types import typeof
+from effax.effects.types import registration, typeof
 from effax.effects.value import Value
 
 if TYPE_CHECKING:
@@ -67,9 +67,17 @@ class CallArguments(Arguments):
 
 def require_static(value: Any, at: int | str, how: str, option: str) -> None:
     """Raise `ValueError` unless compiled code can be found by a static argument's value."""
-    reason = ""
+    if isinstance(at, str):
+        option = option.replace("argnums", "argnames")
+    instead, reason = f"leave the argument out of {option}", ""
     if isinstance(value, Carrier):  # hashable, but by identity
+        from effax.effects.dependence import arguments_of, static_remedy
+
         reason = "its elements are not known while a function is transformed"
+        around = arguments_of(value)
+        remedy = around and static_remedy(*around[0])
+        if remedy:
+            instead = f"{remedy} in the function around it, or {instead}"
     else:
         try:
             hash(value)
@@ -79,15 +87,14 @@ def require_static(value: Any, at: int | str, how: str, option: str) -> None:
         shown = f"is of type {type(value)}"
         if isinstance(value, Value):
             shown = f"is {value!r}" if isinstance(value, Carrier) else f"is an array {value.type!r}"
-        if isinstance(at, str):
-            option = option.replace("argnums", "argnames")
         hashable = _HASHABLE.get(type(value))
-        instead = f"pass {hashable}, or leave" if hashable else "leave"
+        if hashable:
+            arrays = isinstance(value, Value | np.ndarray)
+            instead = f"pass {hashable}" + (f", or {instead}" if arrays else "")
         raise ValueError(
             f"Non-hashable static arguments are not supported: argument {at!r} of a {how} function "
             f"{shown}. Static arguments must be hashable and compare by value, "
-            f"since compiled code is found by them: {instead} the argument out of {option} "
-            f"({reason})"
+            f"since compiled code is found by them: {instead} ({reason})"
         )
 
 
@@ -136,25 +143,43 @@ def _leaf_types(
 def _instead(x: Any, path: str, function: str) -> str:
     """Say how to pass a value that is no array to a jitted function."""
     if hasattr(type(x), function) and path.isidentifier():
+        kept = "; or take it as it is now, by static_argnums=0" if _is_hashable(x) else ""
         return (
             f"It is the object whose method {function} is: register its class as a pytree "
-            "(tree_util.register_dataclass), so that its arrays are arguments; or take it as it is "
-            "now, by static_argnums=0"
+            f"({registration(x)}), so that its arrays are arguments{kept}"
         )
     if isinstance(x, np.ndarray):
-        return (
-            f"It has the dtype {x.dtype}, whose elements are not numbers: convert it to a numeric "
-            "dtype, such as x.astype(float), or pass its elements one by one"
-        )
-    static = "pass it as a static argument (static_argnums, static_argnames)"
-    if not path.isidentifier():
-        static = f"take it out of {path.partition('[')[0]} and {static}"
-    if isinstance(x, str | bytes) or callable(x):
-        return f"It is not an array: {static}"
-    return (
-        f"It is not an array: {static}, or register its class as a pytree "
-        "(tree_util.register_dataclass)"
-    )
+        return f"It has the dtype {x.dtype}: {_instead_of_array(x, path)}"
+    if isinstance(x, str | bytes) or callable(x) or type(x) in _HASHABLE:
+        return f"It is not an array: {_made_static(_HASHABLE.get(type(x), 'it'), path)}"
+    ways = [_made_static("it", path)] * _is_hashable(x) + [
+        f"register its class as a pytree ({registration(x)})"
+    ]
+    return f"It is not an array: {', or '.join(ways)}"
+
+
+def _made_static(what: str, path: str) -> str:
+    """Say how to make a leaf of the arguments static, passed as `what`."""
+    outside = "" if path.isidentifier() else f"take it out of {path.partition('[')[0]} and "
+    return f"{outside}pass {what} as a static argument (static_argnums, static_argnames)"
+
+
+def _is_hashable(x: Any) -> bool:
+    return type(x).__hash__ is not None
+
+
+def _instead_of_array(x: Any, path: str) -> str:
+    """Say how to pass a NumPy array of a dtype that is not a number's, by its elements."""
+    if x.dtype.names:
+        return f"pass a dict of its fields, {{name: {path}[name] for name in {path}.dtype.names}}"
+    if any(isinstance(e, str | bytes) for e in x.flat):
+        return f"it holds text, so {_made_static('a tuple of its elements', path)}"
+    if x.dtype == object and not all(isinstance(e, _REAL) for e in x.flat):
+        return f"pass a list of its elements, {path}.tolist()"
+    return f"convert it to a numeric dtype, such as {path}.astype(float)"
+
+
+_REAL: Final = (int, float, np.bool_, np.integer, np.floating)
 
 
 def _donated_leaves(jit: Jit, count: int, found: Arguments) -> tuple[int, ...]:

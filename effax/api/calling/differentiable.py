@@ -5,7 +5,7 @@ auxiliary results set aside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -170,6 +170,10 @@ def check_inputs(
             raise TypeError(f"{error} (the argument {named} of {name_of(fun)})") from None
 
 
+_FORWARD: Final = frozenset(["jacfwd", "hessian"])
+"""The functions that differentiate forwards, by real arguments only."""
+
+
 def check_input(x: Any, holomorphic: bool, allow_int: bool | None, what: str) -> None:
     """Raise `TypeError` for an argument that can not be differentiated by."""
     t = typeof(x)
@@ -180,7 +184,7 @@ def check_input(x: Any, holomorphic: bool, allow_int: bool | None, what: str) ->
                 f"{t.dtype.name}"
             )
         return
-    if what == "jacfwd" and is_complex(t.dtype):
+    if what in _FORWARD and is_complex(t.dtype):
         raise TypeError(
             f"{what} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
             f"but got {t.dtype.name}; pass holomorphic=True for a function that is holomorphic, or "
@@ -188,7 +192,7 @@ def check_input(x: Any, holomorphic: bool, allow_int: bool | None, what: str) ->
         )
     if not is_inexact(t.dtype) and not allow_int:
         kinds = (
-            ("real-", "np.floating") if what == "jacfwd" else ("real- or complex-", "np.inexact")
+            ("real-", "np.floating") if what in _FORWARD else ("real- or complex-", "np.inexact")
         )
         raise TypeError(
             f"{what} requires {kinds[0]}valued inputs (input dtype that is a "
@@ -207,7 +211,7 @@ def check_output(x: Any, holomorphic: bool, what: str) -> None:
                 f"{t.dtype.name}"
             )
         return
-    if what == "jacfwd":
+    if what in _FORWARD:
         return
     if is_complex(t.dtype):
         raise TypeError(

@@ -252,7 +252,7 @@ class Jit:
                 f"Recursively calling {named}: with arguments of these types it calls itself while "
                 "it is traced, and would never end, as its arguments have no values then. "
                 "Write a loop (lax.fori_loop, lax.while_loop), or make the argument that ends the "
-                "recursion static"
+                "recursion static and test it by a Python `if`"
             )
         _being_traced.add(tracing)
         try:

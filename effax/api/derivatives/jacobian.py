@@ -54,21 +54,32 @@ def jacfwd(
     Array([[0., 0.],
            [0., 2.]], dtype=float32)
     """
+    return _by_columns("jacfwd", fun, argnums, has_aux, holomorphic)
+
+
+def _by_columns(
+    what: str,
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    holomorphic: bool,
+) -> Callable[P, Any]:
+    """The Jacobian by forward mode, for the function of that name, of which messages speak."""
 
     @wearing(fun, annotated=False)
     @filtered
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
-        places = chosen_places(argnums, args, "jacfwd")
+        places = chosen_places(argnums, args, what)
         chosen = tuple(args[i] for i in places)
         leaves, tree = tree_flatten((chosen, {}))
-        check_inputs(fun, places, leaves, tree, holomorphic, None, "jacfwd")
+        check_inputs(fun, places, leaves, tree, holomorphic, None, what)
         value_only, aux = split_aux(fun, has_aux)
         of_chosen = with_chosen(value_only, places, args, keywords)
         push = partial(jvp, of_chosen, chosen)
         value, columns = _in_each_direction(push, (None, -1))(basis(chosen))
         if holomorphic:
             for x in tree_flatten(value)[0]:
-                check_output(x, holomorphic, "jacfwd")
+                check_output(x, holomorphic, what)
         result = _blocks(columns, chosen, argnums)
         return (result, plain_aux(aux[0])) if has_aux else result
 
@@ -151,12 +162,8 @@ def hessian(
     Array([[0., 0.],
            [0., 6.]], dtype=float32)
     """
-    return jacfwd(
-        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
-        argnums,
-        has_aux=has_aux,
-        holomorphic=holomorphic,
-    )
+    gradient = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return _by_columns("hessian", gradient, argnums, has_aux, holomorphic)
 
 
 def basis(tree: Any) -> Any:

@@ -24,12 +24,18 @@ def leaf_of(fun: Callable[..., Any], args: Any, keywords: Any, i: int) -> str:
 
 
 def checked_axis(
-    axis: Any, shape: tuple[int, ...], i: int, fun: Callable[..., Any], args: Any, keywords: Any
+    axes: Sequence[Any],
+    types: Sequence[Any],
+    i: int,
+    fun: Callable[..., Any],
+    args: Any,
+    keywords: Any,
 ) -> int:
-    """An axis of a leaf of the arguments, counted from the front.
+    """The axis of leaf `i` of the arguments, counted from the front.
 
     Raises `TypeError` where it is no integer, `ValueError` where the leaf has no such axis.
     """
+    axis, shape = axes[i], types[i].shape
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise TypeError(f"vmap in_axes must be an int, None, or a tree of these, but got {axis!r}")
     if not -len(shape) <= axis < len(shape):
@@ -37,9 +43,16 @@ def checked_axis(
             f"vmap was requested to map its argument along axis {axis}, which implies that its "
             f"rank should be at least {axis + 1 if axis >= 0 else -axis}, but is only {len(shape)} "
             f"(its shape is {shape}); it is {leaf_of(fun, args, keywords, i)} of {name_of(fun)}"
-            + ("" if shape else "; pass in_axes=None for an argument that is not to be mapped")
+            + ("" if shape else f"; {_instead_of_scalar(types)}")
         )
     return axis % len(shape)
+
+
+def _instead_of_scalar(types: Sequence[Any]) -> str:
+    """Say what to do with a scalar that is to be mapped, by the types of all arguments."""
+    if any(t is not None and t.shape for t in types):
+        return "pass in_axes=None for an argument that is not to be mapped"
+    return "pass an array with that axis"
 
 
 def batch_size(

@@ -126,7 +126,7 @@ def mapped_over(
             for a, x in zip(axes, leaves, strict=True)
         ]
         axes = [
-            a if t is None else checked_axis(a, t.shape, i, fun, args, keywords)
+            a if t is None else checked_axis(axes, types, i, fun, args, keywords)
             for i, (a, t) in enumerate(zip(axes, types, strict=True))
         ]
         measured = axes
@@ -135,6 +135,7 @@ def mapped_over(
         size = batch_size(measured, types, axis_size, fun, args, keywords)
         handler = Batch(None, size, *kind)
         handler.cut = _cut_of_batch(leaves, types, axes, kind)
+        handler.spare = axis_size is not None or len(axes) - axes.count(None) > 1
         values = [
             _unmapped(x) if a is None else _batched(handler, x, a)
             for x, a in zip(leaves, axes, strict=True)
