@@ -156,8 +156,11 @@ def _resampled(
     for axis, scale, translation in zip(axes, scales, translations, strict=True):
         size, length = x.shape[axis], shape[axis]
         weights = _weights(size, length, scale, translation, method, antialias).astype(x.dtype)
-        moved = jnp.tensordot(x, weights, axes=(axis, 0), precision=precision)
-        x = jnp.moveaxis(moved, -1, axis)
+        if axis == 0:  # nothing has to be moved afterwards
+            x = jnp.tensordot(weights, x, axes=(0, 0), precision=precision)
+        else:
+            moved = jnp.tensordot(x, weights, axes=(axis, 0), precision=precision)
+            x = jnp.moveaxis(moved, -1, axis)
     return x
 
 

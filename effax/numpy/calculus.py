@@ -190,31 +190,38 @@ def _slope(f: Any, axis: int, h: Any) -> Any:
     gaps = shape_of(h)
     if len(gaps) > 1:
         raise ValueError("Spacing arguments must be scalars or vectors")
+    if not gaps:
+        return _even_slope(f, axis, h)
+    if gaps[0] != n:
+        raise ValueError(
+            "Spacing arguments must be scalars or 1D arrays that match the length of the axis"
+        )
     rise = steps(f, axis)
-    if gaps:
-        if gaps[0] != n:
-            raise ValueError(
-                "Spacing arguments must be scalars or 1D arrays that match the length of the axis"
-            )
-        width = shape.broadcast_in_dim(steps(h, 0), shape=shape_of(rise), dims=(axis,))
-    else:
-        width = broadcast(h, shape_of(rise))
+    width = shape.broadcast_in_dim(steps(h, 0), shape=shape_of(rise), dims=(axis,))
     each = elementwise.div(rise, width)
     first, last = shape.slice_axis(each, axis, 0, 1), shape.slice_axis(each, axis, n - 2, n - 1)
     if n == 2:
         return shape.concatenate(first, last, axis=axis)
     before, after = shape.slice_axis(each, axis, 0, n - 2), shape.slice_axis(each, axis, 1, n - 1)
-    if not gaps:
-        inside = elementwise.mul(elementwise.add(before, after), 0.5)
-    else:
-        # The slopes to both sides, weighted so that the nearer point counts more.
-        left = shape.slice_axis(width, axis, 0, n - 2)
-        right = shape.slice_axis(width, axis, 1, n - 1)
-        inside = elementwise.div(
-            elementwise.add(elementwise.mul(before, right), elementwise.mul(after, left)),
-            elementwise.add(left, right),
-        )
+    # The slopes to both sides, weighted so that the nearer point counts more.
+    left, right = shape.slice_axis(width, axis, 0, n - 2), shape.slice_axis(width, axis, 1, n - 1)
+    inside = elementwise.div(
+        elementwise.add(elementwise.mul(before, right), elementwise.mul(after, left)),
+        elementwise.add(left, right),
+    )
     return shape.concatenate(first, inside, last, axis=axis)
+
+
+def _even_slope(f: Any, axis: int, h: Any) -> Any:
+    n = shape_of(f)[axis]
+    rises = [steps(shape.slice_axis(f, axis, 0, 2), axis)]
+    if n > 2:
+        across = elementwise.sub(
+            shape.slice_axis(f, axis, 2, n), shape.slice_axis(f, axis, 0, n - 2)
+        )
+        rises.append(elementwise.mul(across, 0.5))
+    rises.append(steps(shape.slice_axis(f, axis, n - 2, n), axis))
+    return elementwise.div(shape.concatenate(*rises, axis=axis), broadcast(h, shape_of(f)))
 
 
 @whole("axis")

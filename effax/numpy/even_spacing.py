@@ -9,6 +9,7 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
+from effax.effects.dtypes import finfo
 from effax.effects.handler import bottom, current
 from effax.effects.promotion import result_type
 from effax.effects.rows import elementwise, shape, transcendental
@@ -90,19 +91,33 @@ def arange(
     first, last, by = given[0], given[1], 1 if given[2] is None else given[2]
     if by == 0:
         raise ZeroDivisionError("arange: step must not be zero")
-    if not is_integer(kind) or isinstance(first + last + by, float | complex | np.inexact):
-        return constant(_host_arange(first, last, by, kind), device)
-    if is_symbolic((first, last, by)):
+    if is_integer(kind) and is_symbolic((first, last, by)):
         return on_device(_symbolic_arange(first, last, by, kind), device)
-    count = max(0, ceil((int(last) - int(first)) / int(by)))
+    if not _counted(first, last, by, kind):
+        return constant(_host_arange(first, last, by, kind), device)
+    first, by = int(first), int(by)
+    count = max(0, ceil(((int(last) if is_integer(kind) else last) - first) / by))
     if current.get() is bottom and count <= SMALL:
         return constant(np.arange(first, last, by).astype(kind), device)
+    if is_integer(kind):  # in the dtype's range, modulo which the numbers are
+        first, by = (int(np.asarray(x).astype(kind)) for x in (first, by))
     result = shape.iota(dtype=kind, shape=(count,), dimension=0)
     if by != 1:
-        result = elementwise.mul(result, int(by))
+        result = elementwise.mul(result, by)
     if first != 0:
-        result = elementwise.add(result, int(first))
+        result = elementwise.add(result, first)
     return on_device(result, device)
+
+
+def _counted(first: Any, last: Any, by: Any, dtype: Any) -> bool:
+    """Whether each number is, without rounding, one whole number and a multiple of another."""
+    if is_integer(dtype):
+        return not isinstance(first + last + by, float | complex | np.inexact)
+    if not is_inexact(dtype) or is_symbolic((first, last, by)):
+        return False
+    whole = float(first).is_integer() and float(by).is_integer()
+    exact = 2 ** (finfo(real_dtype(dtype)).nmant + 1)
+    return whole and max(abs(first), abs(last), abs(by)) <= exact
 
 
 def _symbolic_arange(first: Any, last: Any, by: Any, dtype: Any) -> Any:
