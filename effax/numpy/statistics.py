@@ -154,9 +154,12 @@ def average(
             )
         order = sorted(range(len(axes)), key=axes.__getitem__)
         turned = shape.transpose(weights, permutation=tuple(order))
-        weights = shape.broadcast_in_dim(turned, shape=lengths, dims=tuple(sorted(axes)))
-    divisor = sum(weights, axes, keepdims=keepdims)
-    total = sum(elementwise.mul(a, weights), axes, keepdims=keepdims)
+        spread = shape.broadcast_in_dim(turned, shape=lengths, dims=tuple(sorted(axes)))
+        total = sum(elementwise.mul(a, spread), axes, keepdims=keepdims)
+        divisor = broadcast(sum(weights), shape_of(total))
+    else:
+        total = sum(elementwise.mul(a, weights), axes, keepdims=keepdims)
+        divisor = sum(weights, axes, keepdims=keepdims)
     result = elementwise.div(total, divisor)
     return (result, divisor) if returned else result
 

@@ -64,6 +64,52 @@ REASONS: Final[list[tuple[str, str]]] = [
         "one approximation of the highest degree, without a branch for matrices of small norm",
     ),
     (
+        r"gmres\(",
+        "the small least squares are solved by singular values; JAX's normal equations square their "
+        "condition",
+    ),
+    (
+        r"gaussian_kde",
+        "points are subtracted before they are divided by the spread, which is exact far from zero",
+    ),
+    (
+        r"\]\.max\(c\), gradient|a\.at\[:, b\]\.max\(c\)",
+        "shares of equal elements are quotients over the whole array; JAX takes them at the places",
+    ),
+    (r"vq\.vq\(", "the nearest distance is picked under a mask over all, and nothing is gathered"),
+    (r"random\.binomial\(", "the loop of rejection carries three vectors more"),
+    (
+        r"random\.(gamma|beta|dirichlet|t)\(",
+        "loops over whole vectors; of JAX's, over single elements, one turn is counted",
+    ),
+    (r"stft\(", "frames are cut within both products; JAX gathers them in a loop"),
+    (
+        r"fft\.rfftn\(",
+        "half the bytes of JAX's, for more flops: one transform more is one pass less",
+    ),
+    (
+        r"pinv\(",
+        "by projections onto both ranges, in fewer passes on a TPU; JAX's has a formula for tall ones",
+    ),
+    (r"jnp\.exp\(a\) / b", "half the flops of JAX's, in one pass more"),
+    (
+        r"linalg\.solve\(a, b\)",
+        "as many flops as JAX's, with three copies more between the triangular solves",
+    ),
+    (
+        r"lax\.scan\(.*unroll",
+        "each of the unrolled steps reads its own row; JAX reads a block and cuts it",
+    ),
+    (
+        r"dot_product_attention",
+        "softmax is kept for its gradient; XLA computes JAX's twice",
+    ),
+    (r"lax\.cond\(", "two copies more, of what the branches are given"),
+    (r"jnp\.place\(", "places are counted by a sum over windows of the whole vector"),
+    (r"sort\(|jnp\.sort, 1", "places of both axes are compared with their bounds; JAX's of one"),
+    (r"\.at\[b\]\.set", "fewer flops than JAX's, with one copy more"),
+    (r"fftshift", "one fusion more: XLA pads the halves of the shift back one at a time"),
+    (
         r"^(elementwise|special|nn|random|reduction|shape)[^|]*\|.*\| flops$",
         "more arithmetic per element, in loops that memory bounds",
     ),

@@ -133,6 +133,8 @@ def lower_scan(
 ) -> list[Name]:
     fixed, rest = operands[:consts], operands[consts:]
     init, xs = rest[:carry], rest[carry:]
+    # A result that is kept for the gradient too is stacked once.
+    stacked, place = _once_each(body.outputs[carry:])
     # With an int32 counter a loop of more turns than it can count would never end.
     counter = _INDEX.update(dtype=position_dtype(length))
     if is_symbolic_length(length):
@@ -143,8 +145,8 @@ def lower_scan(
     def once(at: Name, carried: Sequence[Name], stacks: Sequence[Name]) -> list[Name]:
         rows = [_row(w, x, at) for x in xs]
         results = w.body(body, [*fixed, *carried, *rows], "body")
-        stacked = [_store(w, s, y, at) for s, y in zip(stacks, results[carry:], strict=True)]
-        return [*results[:carry], *stacked]
+        rows = [results[carry + i] for i in stacked]
+        return [*results[:carry], *(_store(w, s, y, at) for s, y in zip(stacks, rows, strict=True))]
 
     def test(i: Name, *_: Name) -> list[Name]:
         n = _count(w, turns, counter)
@@ -157,15 +159,21 @@ def lower_scan(
             i = w.simple("add", [i, w.constant(1, counter)], counter)
         return [i, *state]
 
-    state: Sequence[Name] = [*init, *(_empty(w, t) for t in types[carry:])]
+    state: Sequence[Name] = [*init, *(_empty(w, types[carry + i]) for i in stacked)]
     if is_symbolic_length(length) or turns:
         state = while_text(w, [w.constant(0, counter), *state], test, step)[1:]
-    if is_symbolic_length(length):
-        return list(state)
-    for k in range(turns, length):
+    left = () if is_symbolic_length(length) else range(turns, length)
+    for k in left:
         at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
-    return list(state)
+    return [*state[:carry], *(state[carry + i] for i in place)]
+
+
+def _once_each(atoms: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """The indices of what occurs for the first time, and where among these each atom is."""
+    seen = {id(x): i for i, x in reversed([*enumerate(atoms)])}
+    first = sorted(seen.values())
+    return first, [first.index(seen[id(x)]) for x in atoms]
 
 
 def _count(w: Writer, n: Any, type: ShapedArray) -> Name:

@@ -139,9 +139,10 @@ def lower_select_and_scatter_add(
     window_strides: window.Lengths,
     padding: window.Padding,
 ) -> Name:
-    """Padded and cropped by hand: XLA's CPU and GPU backends crash on padded windows here.
+    """Padded and cropped by hand for CPUs and GPUs, where XLA crashes on padded windows here.
 
-    A TPU's wants two axes along which windows have length 1: axes of length 1 are put before.
+    A TPU's takes them, and wants two axes along which windows have length 1: such axes are put
+    before.
     """
     still = list(zip(window_dimensions, window_strides, strict=True)).count((1, 1))
     if w.platform == "tpu" and still < 2:
@@ -160,7 +161,8 @@ def lower_select_and_scatter_add(
         return _reshaped(w, found, types[0].shape)
     scalar = ShapedArray((), x.dtype)
     out = types[0]
-    if any(map(any, padding)):
+    inside = padding if w.platform == "tpu" else ((0, 0),) * len(padding)
+    if padding != inside:
         lengths = zip(x.shape, padding, strict=True)
         wide = out.update(shape=tuple(n + lo + hi for n, (lo, hi) in lengths))
         low, high = listed(p[0] for p in padding), listed(p[1] for p in padding)
@@ -179,7 +181,7 @@ def lower_select_and_scatter_add(
         f'"stablehlo.select_and_scatter"({x}, {source}, {zero}) ({chooser}, {adder}) '
         f"{{window_dimensions = {numbers(window_dimensions)}, "
         f"window_strides = {numbers(window_strides)}, "
-        f"padding = {pairs([(0, 0)] * len(padding))}}} : "
+        f"padding = {pairs(inside)}}} : "
         f"({x.text}, {source.text}, {zero.text}) -> {x.text}",
         x.type,
     )
