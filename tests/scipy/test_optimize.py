@@ -94,3 +94,49 @@ def test_what_is_refused():
     ]:
         with pytest.raises(error):
             wrong()
+
+
+LIMITED = "l-bfgs-experimental-do-not-rely-on-this"
+
+
+@pytest.mark.parametrize("size", [2, 12])
+def test_few_steps_remembered_find_the_minimum_too(size):
+    with effax.enable_x64(True):
+        start = jnp.zeros(size)
+        options = {"gtol": 1e-7, "ftol": 0.0}
+        found = effax.jit(lambda x: minimize(rosenbrock, x, method=LIMITED, options=options))(start)
+        expected = scipy.optimize.minimize(rosenbrock, np.zeros(size), method="L-BFGS-B")
+    assert found.success and found.hess_inv is None
+    np.testing.assert_allclose(found.x, np.ones(size), atol=1e-7)
+    assert int(found.nfev) <= 2 * expected.nfev
+
+
+def test_steps_beyond_those_remembered_are_forgotten():
+    with effax.enable_x64(True):
+        few = minimize(rosenbrock, jnp.zeros(8), method=LIMITED, options={"maxcor": 1, "ftol": 0.0})
+        many = minimize(rosenbrock, jnp.zeros(8), method=LIMITED, options={"ftol": 0.0})
+    np.testing.assert_allclose(few.x, np.ones(8), atol=1e-4)
+    assert int(many.nit) < int(few.nit)
+
+
+def test_complex_vectors_have_minima():
+    goal = jnp.array([1.0, 2.0 - 3.0j, -5.0j])
+    weights = jnp.array([1.0, 10.0, 0.1])
+    with effax.numpy_dtype_promotion("strict"):
+        found = minimize(
+            lambda z: jnp.sum(weights * jnp.abs(z - goal) ** 2),
+            jnp.ones_like(goal),
+            method=LIMITED,
+            options={"ftol": -jnp.inf},
+        )
+    np.testing.assert_allclose(found.x, goal, atol=1e-4)
+    with pytest.raises(TypeError, match="x0 of floats"):
+        minimize(lambda z: jnp.abs(z).sum(), goal, method="BFGS")
+
+
+@pytest.mark.parametrize(
+    "options, status", [({"maxiter": 2}, 1), ({"maxfun": 4}, 2), ({"maxgrad": 4}, 3), ({}, 4)]
+)
+def test_why_a_descent_ends(options, status):
+    found = minimize(rosenbrock, jnp.zeros(4), method=LIMITED, options={"gtol": 0.0} | options)
+    assert (bool(found.success), int(found.status)) == (False, status)

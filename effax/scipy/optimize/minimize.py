@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from inspect import signature
+from typing import Any, Final, NamedTuple
 
 import effax.numpy as jnp
-from effax import lax
-from effax.effects.types import is_float
+from effax.effects.types import is_float, is_inexact
 from effax.effects.value import Array
-from effax.numpy.decompositions import floats
-from effax.scipy.optimize.line_search import LinePoint, search
-from effax.scipy.products import product, vdot
+from effax.scipy.optimize.quasi_newton import Inverse, Recent, State, descend
 
 _PER_UNKNOWN = 200  # iterations, as in SciPy
 
@@ -21,7 +20,8 @@ class OptimizeResults(NamedTuple):
 
     Attributes:
       x: where; `success`: whether it is a minimum; `status`: 0, 1 where there were no more
-        iterations, 3 or 5 where a line search failed, -1 for the rest.
+        iterations, 3 or 5 where a line search failed, -1 for the rest; of L-BFGS 2 and 3 where
+        there were no more calls, 4 where a step gained too little.
       fun, jac, hess_inv: the function there, its gradient, and the inverse of its second derivative
         as far as it was learned.
       nfev, njev, nit: how often the function and its gradient were computed, and iterations.
@@ -54,12 +54,15 @@ def minimize(
 
     Args:
       fun: `fun(x, *args)` gives a scalar.
-      x0: a vector of floats.
+      x0: a vector of floats; for L-BFGS of complex numbers too.
       args: other operands.
-      method: "BFGS".
+      method: "BFGS", which keeps a matrix, or "l-bfgs-experimental-do-not-rely-on-this" (JAX's
+        name), which keeps the last steps.
       tol: the norm of the gradient to reach, 1e-5 by default.
       options: `gtol`, the same; `norm`, which norm, infinity by default; `maxiter`, 200 times as
-        many as there are unknowns by default; `line_search_maxiter`, 10 by default.
+        many as there are unknowns by default. Of BFGS: `line_search_maxiter`, 10 by default. Of
+        L-BFGS: `maxcor`, how many steps are kept, 10 by default; `maxls`, 20 by default; `ftol`,
+        the least gain of a step; `maxfun` and `maxgrad`, the most calls.
 
     Raises:
       ValueError: for other methods, and an `x0` that is no vector.
@@ -75,31 +78,24 @@ def minimize(
     given = {} if options is None else dict(options)
     if not isinstance(args, tuple):
         raise TypeError(f"args argument to scipy.optimize.minimize must be a tuple, got {args}")
-    if method.lower() != "bfgs":
-        raise ValueError(f"Method {method} not recognized; there is 'BFGS'")
-    unknown = sorted(set(given) - {"gtol", "norm", "maxiter", "line_search_maxiter"})
+    if method.lower() not in _METHODS:
+        listed = " and ".join(repr(name) for name in ("BFGS", *[*_METHODS][1:]))
+        raise ValueError(f"Method {method} not recognized; there are {listed}")
+    called, find = _METHODS[method.lower()]
+    known = [*signature(find).parameters][2:]
+    unknown = sorted(set(given) - set(known))
     if unknown:
-        raise TypeError(f"minimize() has no options {unknown} for the method BFGS")
+        raise TypeError(
+            f"minimize() has no options {unknown} for the method {called}, which has {known}"
+        )
     if tol is not None:
         given.setdefault("gtol", tol)
     x = jnp.asarray(x0)
-    if not is_float(x.dtype):
+    if not is_inexact(x.dtype):
         raise TypeError(f"minimize requires an x0 of floats, but its dtype is {x.dtype}")
     if x.ndim != 1:
         raise ValueError(f"minimize requires a vector for x0, but its shape is {x.shape}")
-    return _bfgs(lambda x: fun(x, *args), x, **given)
-
-
-class _State(NamedTuple):
-    point: LinePoint
-    x: Array
-    inverse: Array
-    last: Array
-    converged: Array
-    failed: Array
-    status: Array
-    calls: Array
-    k: Array
+    return find(lambda x: fun(x, *args), x, **given)
 
 
 def _bfgs(
@@ -110,85 +106,67 @@ def _bfgs(
     maxiter: int | None = None,
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
-    """Broyden, Fletcher, Goldfarb & Shanno (Nocedal & Wright 2006, algorithm 6.1).
-
-    The first step tells the size of the inverse (equation 6.20). Beside an identity of another size
-    its corrections are rounded off: where the second derivative is 1e8, the inverse of float32 had
-    none of the step's direction left, and the search stood still.
-    """
-    from effax import value_and_grad
-
-    both = value_and_grad(fun)
+    """With the whole inverse of the second derivative."""
+    if not is_float(x.dtype):
+        raise TypeError(f"minimize requires an x0 of floats, but its dtype is {x.dtype}")
     most = x.size * _PER_UNKNOWN if maxiter is None else maxiter
+    learned = Inverse(jnp.eye(x.size, dtype=x.dtype))
+    end = descend(fun, x, learned, _smaller(gtol, norm), lambda s: s.k >= most, line_search_maxiter)
+    failed = jnp.where(end.status > 0, 2 + end.status, jnp.where(end.k == most, 1, -1))
+    return _results(end, failed, end.learned.matrix)
 
-    def small(gradient: Array) -> Array:
-        return jnp.linalg.norm(gradient, ord=norm) < gtol
 
-    def unfinished(s: _State) -> Array:
-        return ~s.converged & ~s.failed & (s.k < most)
+def _lbfgs(
+    fun: Callable[[Array], Array],
+    x: Array,
+    maxiter: int | None = None,
+    norm: Any = jnp.inf,
+    maxcor: int = 10,
+    ftol: float = 2.220446049250313e-09,
+    gtol: float = 1e-5,
+    maxfun: int | None = None,
+    maxgrad: int | None = None,
+    maxls: int = 20,
+) -> OptimizeResults:
+    """With the last `maxcor` steps in place of the inverse."""
+    if maxiter is maxfun is maxgrad is None:
+        maxiter = x.size * _PER_UNKNOWN
+    # The bounds of iterations, calls and gradients (one with each call) that there are.
+    bounds = [(1, "k", maxiter), (2, "calls", maxfun), (3, "calls", maxgrad)]
+    bounds = [(code, what, n) for code, what, n in bounds if n is not None]
 
-    def step(s: _State) -> _State:
-        direction = -product(s.inverse, s.point.gradient)
-        slope = vdot(direction, s.point.gradient)
+    def stopped(s: State) -> Array:
+        """Why to stop: 5 for the search, the code of a bound, 4 for too little gain; else 0."""
+        code = jnp.where(s.gain < ftol, 4, 0)
+        for number, what, n in reversed(bounds):
+            code = jnp.where(getattr(s, what) >= n, number, code)
+        return jnp.where(s.status > 0, 5, code)
 
-        def along(length: Array) -> LinePoint:
-            value, gradient = both(s.x + length * direction)
-            return LinePoint(length, value, vdot(gradient, direction), gradient)
+    learned = Recent.of(x, operator.index(maxcor))
+    end = descend(fun, x, learned, _smaller(gtol, norm), lambda s: stopped(s) > 0, maxls)
+    return _results(end, stopped(end), None)
 
-        origin = LinePoint(jnp.zeros_like(slope), s.point.value, slope, s.point.gradient)
-        guess = 2.02 * (s.point.value - s.last) / jnp.where(slope == 0, 1, slope)
-        guess = jnp.where((guess > 0) & (guess < 1), guess, 1)
-        found = search(along, origin, line_search_maxiter, guess)
-        moved = found.point.step * direction
-        bent = found.point.gradient - s.point.gradient
-        return _State(
-            found.point,
-            s.x + moved,
-            _updated(s.inverse, moved, bent, s.k == 0),
-            s.point.value,
-            small(found.point.gradient),
-            found.status > 0,
-            found.status,
-            s.calls + found.calls,
-            s.k + 1,
-        )
 
-    value, gradient = both(x)
-    (value,) = floats("minimize", value)
-    zero = jnp.zeros_like(value)
-    first = LinePoint(zero, value, zero, gradient)
-    count = jnp.asarray(0)
-    start = _State(
-        *(first, x, jnp.eye(x.size, dtype=x.dtype), value + jnp.linalg.norm(gradient) / 2),
-        *(small(gradient), jnp.asarray(False), count, count + 1, count),
-    )
-    end = lax.while_loop(unfinished, step, start)
-    status = jnp.where(
-        end.converged,
-        0,
-        jnp.where(end.failed, 2 + end.status, jnp.where(end.k == most, 1, -1)),
-    )
+def _smaller(gtol: float, norm: Any) -> Callable[[Array], Array]:
+    return lambda gradient: jnp.linalg.norm(gradient, ord=norm) < gtol
+
+
+def _results(end: State, failed: Array, inverse: Array | None) -> OptimizeResults:
     return OptimizeResults(
         x=end.x,
-        success=end.converged & ~end.failed,
-        status=status,
+        success=end.converged & (end.status == 0),
+        status=jnp.where(end.converged, 0, failed),
         fun=end.point.value,
-        jac=end.point.gradient,
-        hess_inv=end.inverse,
+        jac=jnp.conj(end.point.gradient),
+        hess_inv=inverse,
         nfev=end.calls,
         njev=end.calls,
         nit=end.k,
     )
 
 
-def _updated(inverse: Array, moved: Array, bent: Array, first: Array) -> Array:
-    """The inverse that takes the change of the gradient to the step, near the old one."""
-    curvature = vdot(bent, moved)
-    usable = jnp.isfinite(1 / curvature)
-    rho = jnp.where(usable, 1 / jnp.where(usable, curvature, 1), 0)
-    size = curvature / vdot(bent, bent)
-    inverse = jnp.where(first & jnp.isfinite(size) & (size > 0), size * inverse, inverse)
-    identity = jnp.eye(moved.size, dtype=inverse.dtype)
-    turn = identity - rho * jnp.outer(moved, bent)
-    new = product(product(turn, inverse), turn.T) + rho * jnp.outer(moved, moved)
-    return jnp.where(usable, new, inverse)
+_METHODS: Final[dict[str, tuple[str, Callable[..., OptimizeResults]]]] = {
+    "bfgs": ("BFGS", _bfgs),
+    "l-bfgs-experimental-do-not-rely-on-this": ("L-BFGS", _lbfgs),
+}
+"""Methods by JAX's names in small letters: how messages call them, and their functions."""
