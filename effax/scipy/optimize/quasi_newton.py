@@ -118,7 +118,7 @@ class Recent(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where a descent is; `status` of the line search, `gain` of the last step, and counts."""
+    """The place of a descent; `status` of the line search, `gain` of the last step, and counts."""
 
     point: LinePoint
     x: Array
