@@ -34,7 +34,8 @@ class Use(NamedTuple):
 def uses(f, key):
     """The uses of keys in a program without loops, in order. Key 0 is the argument."""
     program = effax.make_program(f)(key)
-    found, count, known = [], 1, {program.inputs[0]: [0]}
+    known: dict[Any, list[Any]] = {program.inputs[0]: [0]}
+    found, count = [], 1
     for e in program.equations:
         given: list[Any] = [known.get(x, []) for x in e.inputs]
         if e.effect is not effects.use_key:

@@ -33,7 +33,7 @@ if __name__ == "__main__":
         left.imshow(values, extent=extent, origin="lower")
         left.set(title="values; white is NaN")
         for i, number in enumerate(sorted(set(origins.ravel()) - {-1})):
-            name, line = re.match(r"(\w+) at .*?:(\d+)", texts[number]).groups()
+            name, line = re.findall(r"(\w+) at .*?:(\d+)", texts[number])[0]
             part = np.where(origins == number, i, np.nan)
             right.imshow(part, cmap="tab10", vmin=0, vmax=9, extent=extent, origin="lower")
             right.plot([], [], f"C{i}s", label=f"{name}, line {line}")

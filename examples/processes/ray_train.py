@@ -15,6 +15,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import ray
 
@@ -55,7 +56,8 @@ class Process:
 def attempt(count: int, gpus: float, environment: dict[str, str], folder: str) -> None:
     """Train with processes of their own, which end with this call."""
     options = {"num_gpus": gpus, "runtime_env": {"env_vars": environment}}
-    processes = [Process.options(**options).remote() for _ in range(count)]
+    remote: Any = Process  # what ray.remote makes of the class
+    processes = [remote.options(**options).remote() for _ in range(count)]
     try:
         address = ray.get(processes[0].address.remote())
         print(f"processes {ray.get([p.number.remote() for p in processes])}", flush=True)
@@ -69,7 +71,7 @@ def attempt(count: int, gpus: float, environment: dict[str, str], folder: str) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="of checkpoints")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--devices", type=int, help="devices of a CPU for each process")

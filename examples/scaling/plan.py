@@ -93,11 +93,12 @@ def _bytes(types):
 def _axes_of(rest, axes):
     """The axes that the devices of a group differ in."""
     if iota := re.search(r"replica_groups=\[([\d,]+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?", rest):
-        shape, dims, turn = (tuple(map(int, x.split(","))) if x else None for x in iota.groups())
-        group = np.arange(math.prod(dims)).reshape(dims).transpose(turn).reshape(shape)[0]
+        shape, dims, turn = (tuple(map(int, x.split(","))) if x else () for x in iota.groups())
+        devices = np.arange(math.prod(dims)).reshape(dims)
+        group = devices.transpose(turn or None).reshape(shape)[0]
     else:
-        first = re.search(r"(?:replica_groups|source_target_pairs)=\{\{([\d,]+)\}", rest)
-        group = np.array(first[1].split(","), int)
+        first = re.findall(r"(?:replica_groups|source_target_pairs)=\{\{([\d,]+)\}", rest)[0]
+        group = np.array(first.split(","), int)
     places = np.unravel_index(group, axes)
     return tuple(a for a, p in zip(AXES, places, strict=True) if len(set(p)) > 1)
 

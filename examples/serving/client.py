@@ -85,6 +85,7 @@ def start_server(program, *arguments):
     process = subprocess.Popen(
         [*command, "--port", "0", *map(str, arguments)], stdout=subprocess.PIPE, text=True
     )
+    assert process.stdout is not None
     address = process.stdout.readline().strip()
     if not address:
         process.wait(TIMEOUT)
@@ -109,7 +110,7 @@ def compare(program, examples, connections, requests):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url", nargs="?")
     parser.add_argument("--compare", metavar="PROGRAM")
     parser.add_argument("--connections", type=int, nargs="+", default=[1, 16])

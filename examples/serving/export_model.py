@@ -69,7 +69,7 @@ def exported(params):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--width", type=int, default=2048)
     parser.add_argument("--epochs", type=int, default=10)

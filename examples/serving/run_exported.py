@@ -21,7 +21,7 @@ from types import SimpleNamespace
 
 import jaxlib.mlir._mlir_libs._jax_mlir_ext as mlir_ext
 import numpy as np
-from jaxlib import _hlo, _jax, xla_client
+from jaxlib import _hlo, _jax, xla_client  # pyright: ignore[reportAttributeAccessIssue]
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo as _stablehlo  # noqa: F401 - ir finds the dialect
 
@@ -208,7 +208,7 @@ def to_numpy(buffer):
 
 def main():
     """Run a file on arrays in files, and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     parser.add_argument("arrays", nargs="*", help="files of numpy.save")
     parser.add_argument("--out", default="results.npz")

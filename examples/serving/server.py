@@ -113,6 +113,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = PATIENCE
+    wbufsize = -1  # head and body in one packet
     disable_nagle_algorithm = True  # else a response may wait 40 ms for an acknowledgement
     batcher: Batcher
 
@@ -151,8 +152,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self._headers_buffer.append(b"\r\n" + body)  # one packet for both
-        self.flush_headers()
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_request(self, *_):
         """Only errors are logged."""
@@ -170,7 +171,7 @@ def serve(batcher, host="127.0.0.1", port=0):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")

@@ -15,7 +15,8 @@ from functools import reduce
 
 import effax as fx
 import effax.numpy as jnp
-from effax.extend import effects, stage, traits, typeof
+from effax import effects
+from effax.extend import stage, traits, typeof
 
 
 class Batched(fx.Interpreter, pure=True):
