@@ -110,7 +110,7 @@ def _bfgs(
     if not is_float(x.dtype):
         raise TypeError(f"minimize requires an x0 of floats, but its dtype is {x.dtype}")
     most = x.size * _PER_UNKNOWN if maxiter is None else maxiter
-    learned = Inverse(jnp.eye(x.size, dtype=x.dtype))
+    learned = Inverse(jnp.eye(x.size, dtype=x.dtype), jnp.asarray(True))
     end = descend(fun, x, learned, _smaller(gtol, norm), lambda s: s.k >= most, line_search_maxiter)
     failed = jnp.where(end.status > 0, 2 + end.status, jnp.where(end.k == most, 1, -1))
     return _results(end, failed, end.learned.matrix)

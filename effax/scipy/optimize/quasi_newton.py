@@ -29,7 +29,7 @@ class Learned(Protocol):
     def times(self, gradient: Array) -> Array:
         """The inverse times a gradient."""
 
-    def learn(self, moved: Array, bent: Array, first: Array) -> Self:
+    def learn(self, moved: Array, bent: Array) -> Self:
         """The approximation that takes a change of the gradient to the step that made it."""
 
 
@@ -46,24 +46,25 @@ class Inverse(NamedTuple):
 
     The first step tells the size of the inverse (equation 6.20). Beside an identity of another size
     its corrections are rounded off: where the second derivative is 1e8, the inverse of float32 had
-    none of the step's direction left, and the search stood still.
+    none of the step's direction left, and the search stood still. Till then, it is `untold`.
     """
 
     matrix: Array
+    untold: Array
 
     def times(self, gradient: Array) -> Array:
         """The product of a matrix."""
         return product(self.matrix, gradient)
 
-    def learn(self, moved: Array, bent: Array, first: Array) -> Self:
+    def learn(self, moved: Array, bent: Array) -> Inverse:
         """Corrected by two matrices of rank 1."""
         usable, rho, size = _usable(moved, bent)
-        scaled = first & jnp.isfinite(size) & (size > 0)
+        scaled = self.untold & jnp.isfinite(size) & (size > 0)
         inverse = jnp.where(scaled, size * self.matrix, self.matrix)
         identity = jnp.eye(moved.size, dtype=inverse.dtype)
         turn = identity - rho * jnp.outer(moved, bent)
         new = product(product(turn, inverse), turn.T) + rho * jnp.outer(moved, moved)
-        return self._replace(matrix=jnp.where(usable, new, inverse))
+        return Inverse(jnp.where(usable, new, inverse), jnp.asarray(False))
 
 
 class Recent(NamedTuple):
@@ -102,7 +103,7 @@ class Recent(NamedTuple):
         q, shares = lax.scan(back, gradient, rows, reverse=True)
         return lax.scan(forth, times(self.size, q), (rows, shares))[0]
 
-    def learn(self, moved: Array, bent: Array, first: Array) -> Self:
+    def learn(self, moved: Array, bent: Array) -> Self:
         """With the step in the last row, and without the first."""
         usable, rho, size = _usable(moved, bent)
 
@@ -171,7 +172,7 @@ def descend(
         return State(
             found.point,
             s.x + moved,
-            s.learned.learn(moved, bent, s.k == 0),
+            s.learned.learn(moved, bent),
             s.point.value,
             small(found.point.gradient),
             found.status,
