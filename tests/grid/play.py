@@ -135,9 +135,9 @@ def opinion(case: Case, wanted: Answer) -> list[np.ndarray[Any, Any]] | None:
     if wanted.leaves is None:
         return None
     inexact = any(isinstance(x, Leaf) and is_inexact(dtype_of(x.dtype)) for x in wanted.leaves)
-    given = [_widened(o.numpy(), inexact) for o in case.operands]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
+        given = [_widened(o.numpy(), inexact) for o in case.operands]  # NaN of any bits, too
         try:
             found = case.function({"jnp": np, "jsp": scipy, "jax": TRANSFORMS})(*given)
         except Exception:  # other arguments than NumPy's, or other limits: no opinion
