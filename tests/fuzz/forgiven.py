@@ -710,9 +710,33 @@ TABLE = [
         "quaternions are scaled before they are squared; JAX's overflow",
         "jsp.spatial.transform.*",
         "value",
+        values="extreme edges among",
+    ),
+    Forgiven(
+        "the size of a complex quaternion is that of its parts; JAX's squares are not absolute",
+        "jsp.spatial.transform.*",
+        "value",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "no numbers are no rotation", "jsp.spatial.transform.*", "refuses", "^ValueErr", r"\(\)"
+    ),
+    Forgiven(
+        "half precision is solved in float32, whose infinities are other ones",
+        "jnp.linalg.tensorsolve",
+        "value",
         "nan",
         values="extreme edges among",
     ),
+    Forgiven(
+        "at an end of the support the slope is infinite times 0: NaN, as JAX's",
+        "jsp.stats.beta.pdf",
+        "difference",
+        "nan",
+    ),
+    Forgiven("of numbers beyond all pixels nothing is NaN in JAX", "jax.image.*", "value", "nan"),
+    Forgiven("a shape has no negative lengths", "jax.image.*", "refuses", "^ValueError", r"\(-\d"),
+    Forgiven("numbers with and without a sign meet in float64", "jnp.interp*", "dtype", "^float64"),
     Forgiven("times of integers promote no rotation", "jsp.spatial.transform.*", "dtype"),
     Forgiven("of too few numbers a covariance is NaN, as in NumPy", "jnp.cov *", "value", "nan"),
     Forgiven("degrees of freedom are real, as in NumPy", "jnp.cov*", "refuses", "^TypeError", "1j"),

@@ -150,7 +150,7 @@ def test_wrong_shapes():
         Rotation.from_matrix(np.eye(2))
 
 
-@pytest.mark.parametrize("size", [1e30, 1e-30, 5e37])
+@pytest.mark.parametrize("size", [1e30, 1e-30, 5e37, 1.5e38])
 def test_sizes_of_quaternions_do_not_matter(size):
     """Their squares overflow or vanish in float32, and zeros are no rotation."""
     quat = np.array([[0.5, -0.3, 0.2, 1.0], [-1.0, 0.5, 1.0, 0.25]], "float32")

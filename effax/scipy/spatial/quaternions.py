@@ -29,7 +29,9 @@ def axes_of(seq: str) -> tuple[tuple[int, ...], bool]:
 def normalized(quat: Array) -> Array:
     """Quaternions of length 1; NaN for zero. The squares of those divided first don't overflow."""
     largest = lax.stop_gradient(jnp.max(jnp.abs(quat), axis=-1, keepdims=True))
-    scaled = quat / jnp.where(largest > 0, largest, 1)
+    # A quarter, as the reciprocal of a number near the largest float is subnormal: 0 for XLA.
+    part = jnp.where(largest > 1, 0.25, 1.0).astype(quat.dtype)
+    scaled = part * quat / jnp.where(largest > 0, part * largest, 1)
     return scaled / jnp.linalg.norm(scaled, axis=-1, keepdims=True)
 
 
