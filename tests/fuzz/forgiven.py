@@ -736,6 +736,23 @@ TABLE = [
     ),
     Forgiven("of numbers beyond all pixels nothing is NaN in JAX", "jax.image.*", "value", "nan"),
     Forgiven("a shape has no negative lengths", "jax.image.*", "refuses", "^ValueError", r"\(-\d"),
+    Forgiven(
+        "left of the imaginary axis JAX's slope of acosh has the wrong sign",
+        "jnp.a*cosh *|lax.acosh *",
+        "value",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "a NaN's cotangent is NaN",
+        "jnp.fm?? vjp",
+        "value",
+        "nan",
+        dtypes="complex64 complex128",
+        values="extreme edges among",
+    ),
+    Forgiven(
+        "what overflows is NaN or infinite", "jsp.linalg.rsf2csf", "value", "nan", values="extreme"
+    ),
     Forgiven("numbers with and without a sign meet in float64", "jnp.interp*", "dtype", "^float64"),
     Forgiven("times of integers promote no rotation", "jsp.spatial.transform.*", "dtype"),
     Forgiven("of too few numbers a covariance is NaN, as in NumPy", "jnp.cov *", "value", "nan"),
