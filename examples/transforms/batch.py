@@ -11,12 +11,14 @@ is done lane by lane. Where lanes disagree about a branch, all branches are take
 selected; a loop runs until no lane goes on. A `custom_jvp` keeps its rule, batched.
 """
 
+# pyright takes effects.transpose for extend's module of that name.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
 from functools import reduce
 
 import effax as fx
 import effax.numpy as jnp
-from effax import effects
-from effax.extend import stage, traits, typeof
+from effax.extend import effects, stage, traits, typeof
 
 
 class Batched(fx.Interpreter, pure=True):
