@@ -15,7 +15,7 @@ import numpy as np
 from effax import lax
 from effax.effects.rows.random import use_key
 from effax.effects.types import DType, uint32, uint64
-from effax.random.threefry import counts, halves, joined
+from effax.random.threefry import apart, counts, halves, joined, made
 
 Words = Sequence[Any]
 
@@ -84,12 +84,10 @@ class Cipher(NamedTuple):
     wide: tuple[tuple[int, ...], tuple[int, ...]]
 
     def _key(self, words: Any, use: str) -> list[Any]:
-        used = use_key(words, use=use)
-        return [lax.index_in_dim(used, i, axis=0, keepdims=False) for i in range(self.width)]
+        return apart(use_key(words, use=use), self.width)
 
     def _made(self, block: Words, axis: int) -> Any:
-        parts = [lax.expand_dims(x, (axis,)) for x in block[: self.width]]
-        return use_key(lax.concatenate(parts, axis), use="new")
+        return made(block[: self.width], axis)
 
     def _blocks(self, key: Words, number: Words, shape: tuple[int, ...], last: bool) -> Words:
         """The blocks of a number of two words, which are the first words of a counter, or last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -55,8 +56,18 @@ def encipher(words: Any, shape: tuple[int, ...], use: str) -> tuple[Any, Any]:
 
 def _spread(words: Any, shape: tuple[int, ...]) -> list[Any]:
     """Each of the two words of a key at every place."""
-    pair = (lax.index_in_dim(words, i, axis=0, keepdims=False) for i in (0, 1))
-    return [lax.broadcast(word, shape) for word in pair]
+    return [lax.broadcast(word, shape) for word in apart(words, 2)]
+
+
+def apart(words: Any, width: int) -> list[Any]:
+    """The words of one key, each for itself."""
+    return [lax.index_in_dim(words, i, axis=0, keepdims=False) for i in range(width)]
+
+
+def made(words: Sequence[Any], axis: int) -> Any:
+    """New keys, whose words stand along a new axis."""
+    parts = [lax.expand_dims(word, (axis,)) for word in words]
+    return use_key(lax.concatenate(parts, axis), use="new")
 
 
 def in_a_row() -> bool:
@@ -123,7 +134,7 @@ def halves(seed: Any) -> tuple[Any, Any]:
 
 def seed_words(seed: Any) -> Any:
     """The words of the key that an integer seeds: its 64 bits, the high word first."""
-    return use_key(lax.concatenate([lax.expand_dims(x, (0,)) for x in halves(seed)], 0), use="new")
+    return made(halves(seed), 0)
 
 
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
@@ -131,15 +142,11 @@ def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     if in_a_row():
         row = encipher_row(words, 2 * int(np.prod(shape, dtype=object)), "split")
         return use_key(lax.reshape(row, (*shape, 2)), use="new")
-    pair = [lax.expand_dims(x, (len(shape),)) for x in encipher(words, shape, "split")]
-    return use_key(lax.concatenate(pair, len(shape)), use="new")
+    return made(encipher(words, shape, "split"), len(shape))
 
 
 def fold_words(words: Any, data: Any) -> Any:
     """The words of the key made of a key and a number of 32 bits."""
     low = lax.convert_element_type(data, uint32)
-    words = use_key(words, use="fold_in")
-    k1, k2 = (lax.index_in_dim(words, i, axis=0, keepdims=False) for i in (0, 1))
-    pair = threefry2x32(k1, k2, lax.full((), 0, uint32), low)
-    made = lax.concatenate([lax.expand_dims(x, (0,)) for x in pair], 0)
-    return use_key(made, use="new")
+    key = apart(use_key(words, use="fold_in"), 2)
+    return made(threefry2x32(*key, lax.full((), 0, uint32), low), 0)

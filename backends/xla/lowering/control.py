@@ -145,8 +145,8 @@ def lower_scan(
     def once(at: Name, carried: Sequence[Name], stacks: Sequence[Name]) -> list[Name]:
         rows = [_row(w, x, at) for x in xs]
         results = w.body(body, [*fixed, *carried, *rows], "body")
-        rows = [results[carry + i] for i in stacked]
-        return [*results[:carry], *(_store(w, s, y, at) for s, y in zip(stacks, rows, strict=True))]
+        made = [results[carry + i] for i in stacked]
+        return [*results[:carry], *(_store(w, s, y, at) for s, y in zip(stacks, made, strict=True))]
 
     def test(i: Name, *_: Name) -> list[Name]:
         n = _count(w, turns, counter)
@@ -162,8 +162,7 @@ def lower_scan(
     state: Sequence[Name] = [*init, *(_empty(w, types[carry + i]) for i in stacked)]
     if is_symbolic_length(length) or turns:
         state = while_text(w, [w.constant(0, counter), *state], test, step)[1:]
-    left = () if is_symbolic_length(length) else range(turns, length)
-    for k in left:
+    for k in () if is_symbolic_length(length) else range(turns, length):
         at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
     return [*state[:carry], *(state[carry + i] for i in place)]

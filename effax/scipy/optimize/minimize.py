@@ -81,7 +81,7 @@ def minimize(
     if method.lower() not in _METHODS:
         listed = " and ".join(repr(name) for name in ("BFGS", *[*_METHODS][1:]))
         raise ValueError(f"Method {method} not recognized; there are {listed}")
-    called, find = _METHODS[method.lower()]
+    called, find, allowed = _METHODS[method.lower()]
     known = [*signature(find).parameters][2:]
     unknown = sorted(set(given) - set(known))
     if unknown:
@@ -91,7 +91,7 @@ def minimize(
     if tol is not None:
         given.setdefault("gtol", tol)
     x = jnp.asarray(x0)
-    if not is_inexact(x.dtype):
+    if not allowed(x.dtype):
         raise TypeError(f"minimize requires an x0 of floats, but its dtype is {x.dtype}")
     if x.ndim != 1:
         raise ValueError(f"minimize requires a vector for x0, but its shape is {x.shape}")
@@ -107,8 +107,6 @@ def _bfgs(
     line_search_maxiter: int = 10,
 ) -> OptimizeResults:
     """With the whole inverse of the second derivative."""
-    if not is_float(x.dtype):
-        raise TypeError(f"minimize requires an x0 of floats, but its dtype is {x.dtype}")
     most = x.size * _PER_UNKNOWN if maxiter is None else maxiter
     learned = Inverse(jnp.eye(x.size, dtype=x.dtype), jnp.asarray(True))
     end = descend(fun, x, learned, _smaller(gtol, norm), lambda s: s.k >= most, line_search_maxiter)
@@ -137,7 +135,7 @@ def _lbfgs(
 
     def stopped(s: State) -> Array:
         """Why to stop: 5 for the search, the code of a bound, 4 for too little gain; else 0."""
-        code = jnp.where(s.gain < ftol, 4, 0)
+        code = jnp.where((s.k > 0) & (s.last - s.point.value < ftol), 4, 0)
         for number, what, n in reversed(bounds):
             code = jnp.where(getattr(s, what) >= n, number, code)
         return jnp.where(s.status > 0, 5, code)
@@ -165,8 +163,9 @@ def _results(end: State, failed: Array, inverse: Array | None) -> OptimizeResult
     )
 
 
-_METHODS: Final[dict[str, tuple[str, Callable[..., OptimizeResults]]]] = {
-    "bfgs": ("BFGS", _bfgs),
-    "l-bfgs-experimental-do-not-rely-on-this": ("L-BFGS", _lbfgs),
+_METHODS: Final[dict[str, tuple[str, Callable[..., OptimizeResults], Callable[[Any], bool]]]] = {
+    "bfgs": ("BFGS", _bfgs, is_float),
+    "l-bfgs-experimental-do-not-rely-on-this": ("L-BFGS", _lbfgs, is_inexact),
 }
-"""Methods by JAX's names in small letters: how messages call them, and their functions."""
+"""Methods by JAX's names in small letters: how messages call them, their functions, and the dtypes
+that they take."""

@@ -119,7 +119,7 @@ class Recent(NamedTuple):
 
 
 class State(NamedTuple):
-    """The place of a descent; `status` of the line search, `gain` of the last step, and counts."""
+    """The place of a descent, the value before it, `status` of the line search, and counts."""
 
     point: LinePoint
     x: Array
@@ -127,7 +127,6 @@ class State(NamedTuple):
     last: Array
     converged: Array
     status: Array
-    gain: Array
     calls: Array
     k: Array
 
@@ -176,7 +175,6 @@ def descend(
             s.point.value,
             small(found.point.gradient),
             found.status,
-            s.point.value - found.point.value,
             s.calls + found.calls,
             s.k + 1,
         )
@@ -187,6 +185,6 @@ def descend(
     start = State(
         *(LinePoint(zero, value, zero, gradient), x, learned),
         *(value + jnp.linalg.norm(gradient) / 2, small(gradient), count),
-        *(jnp.full_like(value, jnp.inf), count + 1, count),
+        *(count + 1, count),
     )
     return lax.while_loop(unfinished, step, start)
