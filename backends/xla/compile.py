@@ -45,6 +45,9 @@ _SHORT: Final = 8192
 """The length of text, in characters, up to which called programs are kept on disk in any case."""
 _HOST_TARGETS: Final = ("@lapack_", "@cpu_csr_")
 _HYBRID_TARGETS: Final = "@cuhybrid_"
+_loads_before_count: Final = [96]
+forget_compiled: Final[list[Callable[[], None]]] = []
+"""Called where a process can't hold more programs: each clears caches of compiled ones."""
 
 
 def compile_options(placement: Placement, options: Options) -> Any:
@@ -88,8 +91,11 @@ def load(
     took as long to compile as `persistent_cache_min_compile_time_secs` says.
     Executables with host callbacks are never kept: what they call lives in this process.
     Raises `XlaRuntimeError` for a text that is no program or that the platform refuses.
+    Raises `MemoryError` where a CPU's process can't hold another program.
     """
     refuse_fork()
+    if placement.on_cpu:
+        _make_room()
     options = options or {}
     try:
         return _load(text, placement, options=options, **how)
@@ -158,8 +164,19 @@ def reloaded(payload: bytes, placement: Placement) -> Any:
     Raises `XlaRuntimeError` where the runtime can't load it.
     """
     client = placement.device.client
+    if placement.on_cpu:
+        _make_room()
     options = compile_options(placement, {})
     return client.deserialize_executable(payload, placement.device_list, options)
+
+
+def _make_room() -> None:
+    """Keep a CPU's programs within the memory mappings of the process, which hold their code."""
+    _loads_before_count[0] -= 1
+    if _loads_before_count[0] < 0:
+        from effax.backends.xla.mappings import make_room
+
+        _loads_before_count[0] = make_room(forget_compiled)
 
 
 def _timed(compile: Callable[[], Any]) -> tuple[Any, float, bool]:

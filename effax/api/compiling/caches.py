@@ -16,6 +16,7 @@ from effax.api.calling.call_arguments import CallArguments, axes_in_scope
 from effax.api.calling.signatures import Parameters, Signature, nearest
 from effax.backends.xla import dispatch
 from effax.backends.xla.array import Array
+from effax.backends.xla.compile import forget_compiled
 from effax.backends.xla.ledger import Work
 from effax.eager import whole
 from effax.effects import config
@@ -65,7 +66,7 @@ class Caches:
         self.traces.clear()
         self.signatures.clear()
         # Emptied, not replaced: the functions written for calls hold these dicts.
-        for found in self.entries.values():
+        for found in list(self.entries.values()):
             found.clear()
         self.cleared = True
 
@@ -131,12 +132,15 @@ def caches_of(function: Any, options: Any) -> tuple[Caches, bool]:
 
 def clear_caches() -> None:
     """Forget everything staged and compiled: of `jit`, of single effects, of whole functions."""
-    for found in list(_caches.values()):
-        for caches in found.values():
+    for function in _caches.keyrefs():  # one step, as other threads may add to the table
+        for caches in list(_caches.get(function(), {}).values()):
             caches.clear()
     stage.clear()
     dispatch.clear()
     whole.clear()
+
+
+forget_compiled.append(clear_caches)
 
 
 def warn_of_large(captured: Sequence[Array], name: str) -> None:
