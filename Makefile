@@ -104,8 +104,8 @@ $(VENV)-pyright/.pyright: requirements/pyright.txt
 
 # ---- checks
 #
-# On two quiet cores: test, 12 minutes; paths, 30; test-all, 45 and what the grid's search takes
-# (where no Python with jax is found it is skipped); tests/examples and tests/laws are half of that.
+# On two quiet cores: test, 15 minutes; paths, 2 hours; test-all, 60 and what the grid's search takes
+# (where no Python with jax is found it is skipped).
 
 test: check unit
 
@@ -161,8 +161,9 @@ processors: $(VENV)/.test
 		OPENBLAS_CORETYPE=$$kernels $(PYTEST) -m "not slow" $(ALGEBRA) \
 			-k "linalg or matri or eig or svd or schur or condensed or right_sides" || exit 1; done
 
+# Of the tests that take long a quarter a day (tests/rotation.py); test-all asks all.
 unit: $(VENV)/.test
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -p tests.rotation -m "not slow"
 
 # Small mistakes in each rule, and which law finds them (docs/mutants.md has the seconds); test-all asks them too.
 mutants: $(VENV)/.test
