@@ -64,7 +64,11 @@ def _lifted(name: str, given: Sequence[Any], lifted: Sequence[Any], axis: int, d
         other = next((i for i, s in enumerate(shapes) if s != shapes[0]), None)
         if other is None:
             raise
-        one, two = (typeof(given[i]).str_short() for i in (0, other))
+        one, two = (
+            typeof(given[i]).str_short()
+            + (f" (as {shape_of(lifted[i])})" if shape_of(given[i]) != shape_of(lifted[i]) else "")
+            for i in (0, other)
+        )
         raise TypeError(
             "Cannot concatenate arrays with shapes that differ in dimensions other than the one "
             f"being concatenated: {name} joins along axis {axis}, got {one} and {two}"

@@ -255,7 +255,7 @@ def test_refusals():
         (lambda: BCOO((S.data[:1], S.indices), shape=(4, 5)), ValueError),
         (lambda: BCOO((S.data, S.indices * 1.0), shape=(4, 5)), ValueError),
         (lambda: BCSR((S.data, S.data, S.data), shape=(4, 5)), ValueError),
-        (lambda: sparse.eye(2, sparse_format="coo"), ValueError),
+        (lambda: sparse.eye(2, sparse_format="dia"), ValueError),
         (lambda: sparse.bcoo_extract(S, N.T), ValueError),
         (lambda: effax.jit(BCOO.fromdense)(M), ConcretizationTypeError),
         (lambda: effax.jit(lambda s: s.sum_duplicates())(S), ConcretizationTypeError),
@@ -277,3 +277,61 @@ def test_no_rank_and_no_dtype_is_promoted_inside():
         np.testing.assert_array_equal(sparse.bcoo_extract(x, m).data, x.data)
         slope = sparse.grad(lambda x: (x.todense() ** 2).sum())(x)
         np.testing.assert_array_equal(slope.data, 2 * x.data)
+
+
+VECTORS = {"coo": sparse.COO, "csr": sparse.CSR, "csc": sparse.CSC}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_matrices_by_three_vectors(name):
+    kind = VECTORS[name]
+    made, wanted = kind.fromdense(M), scipy_sparse.csr_matrix(M).asformat(name)
+    assert repr(made) == f"{kind.__name__}(float32[4, 5], nse={wanted.nnz})"
+    assert type(made).__module__.rpartition(".")[2] == ("coo" if name == "coo" else "csr")
+    for part in kind.parts:
+        assert_array_equal(getattr(made, part), getattr(wanted, part))
+    assert_array_equal(made.todense(), M)
+    assert_array_equal(made.T.todense(), M.T)
+    v, w, b = (jnp.asarray(RNG.normal(size=s).astype("f")) for s in ((5,), (4,), (5, 3)))
+    assert_allclose(effax.jit(lambda m, v: m @ v)(made, v), M @ v, rtol=1e-5)
+    assert_allclose(made @ b, M @ b, rtol=1e-5)
+    assert_allclose(w @ made, w @ M, rtol=1e-5)
+    assert_allclose(effax.vmap(lambda x: made @ x)(b.T).T, M @ b, rtol=1e-5)
+    assert_allclose(sparse.todense(made @ made.T), M @ M.T, rtol=1e-5, atol=1e-6)
+    slope = sparse.grad(lambda m: jnp.sum((m @ v) ** 2))(made)
+    assert type(slope) is kind
+    dense = effax.grad(lambda m: jnp.sum((m @ v) ** 2))(M)
+    assert_allclose(slope.todense(), np.where(M != 0, dense, 0), rtol=1e-5)
+    # With room for more elements than there are, the others are nowhere.
+    roomy = effax.jit(lambda m: kind.fromdense(m, nse=12))(
+        M * (np.arange(20) % 3 == 0).reshape(4, 5)
+    )
+    assert roomy.nse == 12
+    assert_array_equal(roomy.todense(), M * (np.arange(20) % 3 == 0).reshape(4, 5))
+    assert_allclose(roomy @ v, roomy.todense() @ v, rtol=1e-5, atol=1e-6)
+    assert_array_equal(sparse.eye(3, 4, 1, sparse_format=name).todense(), np.eye(3, 4, 1))
+    assert_array_equal(sparse.empty((2, 3), sparse_format=name).todense(), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["coo", "csr"])
+def test_functions_of_matrices_by_three_vectors(name):
+    ask = {k: getattr(sparse, f"{name}_{k}") for k in ("fromdense", "todense", "matvec", "matmat")}
+    made = ask["fromdense"](M, nse=20)
+    assert type(made) is VECTORS[name]
+    assert_array_equal(ask["todense"](made), M)
+    v, w = np.arange(5.0, dtype="f"), np.arange(4.0, dtype="f")
+    assert_allclose(ask["matvec"](made, v), M @ v, rtol=1e-5)
+    assert_allclose(ask["matvec"](made, w, True), M.T @ w, rtol=1e-5)
+    assert_allclose(ask["matmat"](made, v[:, None]), (M @ v)[:, None], rtol=1e-5)
+    assert_allclose(ask["matmat"](made, w[:, None], transpose=True), (M.T @ w)[:, None], rtol=1e-5)
+    with pytest.raises(ValueError, match=f"{name}_matvec: the second operand must be a vector"):
+        ask["matvec"](made, M)
+
+
+def test_vectors_that_are_no_matrix_are_refused():
+    with pytest.raises(ValueError, match=r"Invalid CSR: vectors of shapes data .2,., .*indptr .2,"):
+        sparse.CSR(([1.0, 2.0], [0, 1], [0, 2]), shape=(2, 2))
+    with pytest.raises(ValueError, match="COO must have two axes"):
+        sparse.COO(([1.0], [0], [0]), shape=(2,))
+    with pytest.raises(NotImplementedError, match=r"takes no axes, got \(0, 1\)"):
+        sparse.COO(([1.0], [0], [0]), shape=(2, 2)).transpose((0, 1))

@@ -1,5 +1,7 @@
 """Arrays that are mostly zero, by their other elements: `BCOO` (positions), `BCSR` (rows).
 
+`COO`, `CSR` and `CSC` are matrices in the formats of `scipy.sparse`.
+
 >>> import effax, effax.numpy as jnp
 >>> from effax.experimental import sparse
 >>> m = sparse.BCOO.fromdense(jnp.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]]))
@@ -18,9 +20,20 @@ from effax.experimental.sparse.bcsr import BCSR as BCSR
 from effax.experimental.sparse.bcsr import bcsr_dot_general as bcsr_dot_general
 from effax.experimental.sparse.bcsr import bcsr_fromdense as bcsr_fromdense
 from effax.experimental.sparse.bcsr import bcsr_todense as bcsr_todense
+from effax.experimental.sparse.coo import COO as COO
+from effax.experimental.sparse.coo import coo_fromdense as coo_fromdense
+from effax.experimental.sparse.coo import coo_matmat as coo_matmat
+from effax.experimental.sparse.coo import coo_matvec as coo_matvec
+from effax.experimental.sparse.coo import coo_todense as coo_todense
 from effax.experimental.sparse.creation import empty as empty
 from effax.experimental.sparse.creation import eye as eye
 from effax.experimental.sparse.creation import random_bcoo as random_bcoo
+from effax.experimental.sparse.csr import CSC as CSC
+from effax.experimental.sparse.csr import CSR as CSR
+from effax.experimental.sparse.csr import csr_fromdense as csr_fromdense
+from effax.experimental.sparse.csr import csr_matmat as csr_matmat
+from effax.experimental.sparse.csr import csr_matvec as csr_matvec
+from effax.experimental.sparse.csr import csr_todense as csr_todense
 from effax.experimental.sparse.derivatives import grad as grad
 from effax.experimental.sparse.derivatives import value_and_grad as value_and_grad
 from effax.experimental.sparse.elements import bcoo_concatenate as bcoo_concatenate
@@ -43,6 +56,9 @@ from effax.experimental.sparse.sparsify import sparsify as sparsify
 __all__ = [
     "BCOO",
     "BCSR",
+    "COO",
+    "CSC",
+    "CSR",
     "JAXSparse",
     "bcoo_concatenate",
     "bcoo_dot_general",
@@ -61,6 +77,14 @@ __all__ = [
     "bcsr_dot_general",
     "bcsr_fromdense",
     "bcsr_todense",
+    "coo_fromdense",
+    "coo_matmat",
+    "coo_matvec",
+    "coo_todense",
+    "csr_fromdense",
+    "csr_matmat",
+    "csr_matvec",
+    "csr_todense",
     "empty",
     "eye",
     "grad",

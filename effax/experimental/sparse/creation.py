@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import effax.numpy as jnp
 from effax import random
 from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.bcsr import BCSR
+from effax.experimental.sparse.coo import COO
+from effax.experimental.sparse.csr import CSC, CSR
 
 
 def _as_format(made: BCOO, sparse_format: str) -> Any:
     if sparse_format == "bcoo":
         return made
-    if sparse_format == "bcsr":
-        return BCSR.from_bcoo(made)
-    raise ValueError(f"sparse_format={sparse_format!r} not recognized; it must be 'bcoo' or 'bcsr'")
+    if sparse_format in _FORMATS:
+        return _FORMATS[sparse_format].from_bcoo(made)
+    known = ", ".join(map(repr, ("bcoo", *_FORMATS)))
+    raise ValueError(f"sparse_format={sparse_format!r} not recognized; it must be one of {known}")
+
+
+_FORMATS: Final[dict[str, Any]] = {"bcsr": BCSR, "coo": COO, "csr": CSR, "csc": CSC}
 
 
 def empty(
@@ -33,7 +39,7 @@ def empty(
       shape: the shape of the result.
       dtype: the dtype of the result; by default that of floats.
       index_dtype: the dtype of the indices.
-      sparse_format: "bcoo" or "bcsr".
+      sparse_format: "bcoo", "bcsr", "coo", "csr" or "csc".
 
     >>> empty((2, 3))
     BCOO(float32[2, 3], nse=0)
@@ -60,7 +66,7 @@ def eye(
       k: the diagonal: 0 for the main one, positive above it, negative below.
       dtype: the dtype of the result; by default that of floats.
       index_dtype: the dtype of the indices.
-      sparse_format: "bcoo" or "bcsr".
+      sparse_format: "bcoo", "bcsr", "coo", "csr" or "csc".
 
     >>> eye(2, 3, k=1).todense()
     Array([[0., 1., 0.],

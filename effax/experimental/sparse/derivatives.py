@@ -8,8 +8,7 @@ from typing import Any
 
 from effax.api.calling.arguments import as_tuple, normalise
 from effax.api.derivatives.reverse import value_and_grad as dense_value_and_grad
-from effax.experimental.sparse.bcoo import BCOO
-from effax.experimental.sparse.bcsr import BCSR
+from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.elements import bcoo_sum_duplicates
 
 
@@ -52,7 +51,7 @@ def value_and_grad(
                 filled[i] = _with_data(fixed[i], x)
             return fun(*filled, **keywords)
 
-        data = [x.data if isinstance(x, BCOO | BCSR) else x for x in (fixed[i] for i in places)]
+        data = [x.data if isinstance(x, JAXSparse) else x for x in (fixed[i] for i in places)]
         value, found = dense_value_and_grad(of_data, has_aux=has_aux, **kwargs)(data)
         grads = [_with_data(fixed[i], g) for i, g in zip(places, found, strict=True)]
         return value, grads[0] if isinstance(argnums, int) else tuple(grads)
@@ -93,7 +92,7 @@ def grad(
 def _with_data(like: Any, data: Any) -> Any:
     if isinstance(like, BCOO):
         return like.like(data)
-    if isinstance(like, BCSR):
-        metadata = like.tree_flatten()[1]
-        return BCSR.tree_unflatten(metadata, (data, like.indices, like.indptr))
+    if isinstance(like, JAXSparse):
+        (_, *places), metadata = like.tree_flatten()
+        return type(like).tree_unflatten(metadata, (data, *places))
     return data
