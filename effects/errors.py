@@ -282,7 +282,10 @@ class TracerBoolConversionError(ConcretizationTypeError):
         (r"^(?:(?!\bfor\b).)*\bin\b", "Write jnp.isin(x, jnp.array(values)) for `in`"),
         (r"\b(el)?if\b", "Write lax.cond or jnp.where for `if`"),
         (r"\bwhile\b", "Write lax.while_loop for `while`"),
-        (r"\b(and|or|(?<!\bis )not(?! in\b))\b", "Write & | ~ for `and`, `or`, `not`"),
+        (
+            r"\b(and|or|(?<!\bis )not(?! in\b))\b",
+            "Write & | ~ for `and`, `or`, `not`, comparisons in parentheses",
+        ),
     )
     headline = "Attempted boolean conversion of traced array with shape {}."
     asked = "a truth value (by `if`, `while`, `and`, `or`, `not` or bool())"
@@ -321,7 +324,10 @@ class TracerArrayConversionError(_UnknownElementsError, JAXTypeError):
     for_lines = (
         (r"^BINARY.*\]$", "Index jnp.asarray(table) instead of a NumPy array"),
         (r"^STORE.*\]$", "Write array = jnp.asarray(array).at[...].set(x)"),
-        (r"^\w*CALL\w* (np|numpy)\.random\.", "Draw by effax.random instead of numpy.random"),
+        (
+            r"^\w*CALL\w* (np|numpy)\.random\.",
+            "Draw by effax.random instead of numpy.random; it takes a key",
+        ),
         (
             r"^\w*CALL\w* (np|numpy)\.(?!random\.)(?!.*\bout\s*=)",
             "Call the function of effax.numpy instead of numpy's",

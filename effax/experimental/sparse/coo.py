@@ -22,6 +22,8 @@ class COO(Vectors):
     ([0, 1, 1], [1, 0, 1], Array([10., 32.], dtype=float32))
     """
 
+    row: Array
+    col: Array
     parts = ("data", "row", "col")
 
     def __init__(

@@ -25,6 +25,8 @@ class CSR(Vectors):
     ([1, 0, 1], [0, 1, 3])
     """
 
+    indices: Array
+    indptr: Array
     parts = ("data", "indices", "indptr")
 
     def _lengths(self, first: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -57,6 +59,8 @@ class CSC(Vectors):
     ([1, 0, 1], [0, 1, 3])
     """
 
+    indices: Array
+    indptr: Array
     parts = ("data", "indices", "indptr")
 
     def _lengths(self, first: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from effax.api.calling.arguments import as_tuple, normalise
 from effax.api.derivatives.reverse import value_and_grad as dense_value_and_grad
+from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.elements import bcoo_sum_duplicates
 
@@ -93,6 +94,6 @@ def _with_data(like: Any, data: Any) -> Any:
     if isinstance(like, BCOO):
         return like.like(data)
     if isinstance(like, JAXSparse):
-        (_, *places), metadata = like.tree_flatten()
-        return type(like).tree_unflatten(metadata, (data, *places))
+        (_, *places), structure = tree_flatten(like)
+        return tree_unflatten(structure, (data, *places))
     return data
