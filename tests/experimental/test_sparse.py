@@ -335,3 +335,40 @@ def test_vectors_that_are_no_matrix_are_refused():
         sparse.COO(([1.0], [0], [0]), shape=(2,))
     with pytest.raises(NotImplementedError, match=r"takes no axes, got \(0, 1\)"):
         sparse.COO(([1.0], [0], [0]), shape=(2, 2)).transpose((0, 1))
+
+
+@pytest.mark.parametrize("name", ["jacfwd", "jacrev"])
+@both
+def test_jacobians_are_the_dense_ones_at_the_positions(name, s):
+    v = jnp.arange(5.0)
+
+    def f(m, v):
+        return {"a": jnp.sin(m @ v), "b": (jnp.sum(m @ v), jnp.outer(v, v))}
+
+    ask, dense = getattr(sparse, name), getattr(effax, name)
+    found, wanted = ask(f, argnums=(0, 1))(s, v), dense(f, argnums=(0, 1))(jnp.asarray(M), v)
+    for one, other in ((found["a"], wanted["a"]), (found["b"][0], wanted["b"][0])):
+        assert one[0].shape == other[0].shape
+        assert_allclose(one[0].todense(), np.where(M != 0, other[0], 0), rtol=1e-5, atol=1e-6)
+        assert_allclose(one[1], other[1], rtol=1e-5)
+    assert_array_equal(found["b"][1][0].todense(), np.zeros((5, 5, 4, 5)))
+    assert_allclose(found["b"][1][1], wanted["b"][1][1])
+    compiled = effax.jit(ask(lambda m: m @ v))(s)
+    assert_allclose(compiled.todense(), np.where(M != 0, dense(lambda m: m @ v)(jnp.asarray(M)), 0))
+    jacobian, aux = ask(lambda m: (m @ v, "aside"), has_aux=True)(S)
+    assert (jacobian.n_batch, jacobian.nse, aux) == (1, S.nse, "aside")
+    with pytest.raises(TypeError, match=f"{name}: the function returns a sparse array"):
+        ask(lambda m: {"m": m * 2})(S)
+    with pytest.raises(NotImplementedError, match=r"Jacobian by a CSR: .*differentiate by a BCOO"):
+        ask(lambda m: m @ v)(sparse.CSR.fromdense(M))
+
+
+def test_gradients_by_sparse_arrays_in_trees():
+    parameters = {"w": S, "b": jnp.ones(4)}
+    slope = sparse.grad(lambda p: jnp.sum((p["w"] @ jnp.arange(5.0) + p["b"]) ** 2))(parameters)
+    dense = effax.grad(lambda p: jnp.sum((p["w"] @ jnp.arange(5.0) + p["b"]) ** 2))(
+        {"w": jnp.asarray(M), "b": jnp.ones(4)}
+    )
+    assert slope["w"].nse == S.nse
+    assert_allclose(slope["w"].todense(), np.where(M != 0, dense["w"], 0), rtol=1e-5)
+    assert_allclose(slope["b"], dense["b"], rtol=1e-5)

@@ -35,6 +35,9 @@ from effax.experimental.sparse.csr import csr_matmat as csr_matmat
 from effax.experimental.sparse.csr import csr_matvec as csr_matvec
 from effax.experimental.sparse.csr import csr_todense as csr_todense
 from effax.experimental.sparse.derivatives import grad as grad
+from effax.experimental.sparse.derivatives import jacfwd as jacfwd
+from effax.experimental.sparse.derivatives import jacobian as jacobian
+from effax.experimental.sparse.derivatives import jacrev as jacrev
 from effax.experimental.sparse.derivatives import value_and_grad as value_and_grad
 from effax.experimental.sparse.elements import bcoo_concatenate as bcoo_concatenate
 from effax.experimental.sparse.elements import bcoo_extract as bcoo_extract
@@ -88,6 +91,9 @@ __all__ = [
     "empty",
     "eye",
     "grad",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "linalg",
     "random_bcoo",
     "sparsify",
