@@ -158,7 +158,7 @@ paths: $(VENV)/.test
 ALGEBRA = tests/linalg tests/grid/test_numpy.py tests/grid/test_modules.py
 processors: $(VENV)/.test
 	for kernels in Haswell Zen; do \
-		OPENBLAS_CORETYPE=$$kernels $(PYTEST) -m "not slow" $(ALGEBRA) \
+		OPENBLAS_CORETYPE=$$kernels $(PYTEST) -p tests.rotation -m "not slow" $(ALGEBRA) \
 			-k "linalg or matri or eig or svd or schur or condensed or right_sides" || exit 1; done
 
 # Of the tests that take long a quarter a day (tests/rotation.py); test-all asks all.

@@ -284,7 +284,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
         (r"\bwhile\b", "Write lax.while_loop for `while`"),
         (
             r"\b(and|or|(?<!\bis )not(?! in\b))\b",
-            "Write & | ~ for `and`, `or`, `not`, comparisons in parentheses",
+            "Write & | ~ for `and`, `or`, `not`, with comparisons in parentheses",
         ),
     )
     headline = "Attempted boolean conversion of traced array with shape {}."

@@ -64,15 +64,16 @@ def _lifted(name: str, given: Sequence[Any], lifted: Sequence[Any], axis: int, d
         other = next((i for i, s in enumerate(shapes) if s != shapes[0]), None)
         if other is None:
             raise
-        one, two = (
-            typeof(given[i]).str_short()
-            + (f" (as {shape_of(lifted[i])})" if shape_of(given[i]) != shape_of(lifted[i]) else "")
-            for i in (0, other)
-        )
+        one, two = (_as_lifted(given[i], lifted[i]) for i in (0, other))
         raise TypeError(
             "Cannot concatenate arrays with shapes that differ in dimensions other than the one "
             f"being concatenated: {name} joins along axis {axis}, got {one} and {two}"
         ) from None
+
+
+def _as_lifted(given: Any, lifted: Any) -> str:
+    one, other = typeof(given).str_short(), typeof(lifted).str_short()
+    return one if one == other else f"{one} as {other}"
 
 
 def _with_dtype(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:

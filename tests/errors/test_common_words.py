@@ -72,7 +72,7 @@ MISTAKES = {
         lambda: jnp.stack(jnp.ones(3), jnp.ones(3)), TypeError, r"got an array f32\[3\]. Pass all arrays as one list",
     ),
     "dstack: shapes as given": (
-        lambda: jnp.dstack([jnp.ones((3, 2)), jnp.ones((4, 2))]), TypeError, r"f32\[3,2\] and f32\[4,2\]",
+        lambda: jnp.dstack([jnp.ones((3, 2)), jnp.ones((4, 2))]), TypeError, r"f32\[3,2\] as f32\[3,2,1\] and f32\[4,2\] as f32",
     ),
     "NumPy: writing": (
         lambda: effax.jit(written)(jnp.ones(2)), TypeError, r"Write array = jnp.asarray\(array\).at\[...\].set",
@@ -85,7 +85,7 @@ MISTAKES = {
     "a condition on several lines": (
         lambda: effax.jit(lambda x, y: x if (
             x > 0 and
-            y > 0) else y)(1.0, 2.0), TypeError, "Write & . ~ for `and`, `or`, `not`; or make x static",
+            y > 0) else y)(1.0, 2.0), TypeError, "Write & . ~ for .*, with comparisons in parentheses; or make x static",
     ),
     "recursion": (lambda: jitted(3), RecursionError, "factorial at .*calls itself.*fori_loop"),
     "None": (lambda: effax.jit(lambda x: x - None)(1.0), TypeError, "'Traced<.*>' and 'NoneType'"),
