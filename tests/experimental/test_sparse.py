@@ -372,3 +372,24 @@ def test_gradients_by_sparse_arrays_in_trees():
     assert slope["w"].nse == S.nse
     assert_allclose(slope["w"].todense(), np.where(M != 0, dense["w"], 0), rtol=1e-5)
     assert_allclose(slope["b"], dense["b"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("kinds", [(0, 0), (1, 0), (1, 1), (0, 2)])
+@pytest.mark.parametrize("axes", [(), (0,), (1, -1), (0, 1, 2)])
+def test_rev(kinds, axes):
+    x = mostly_zero(3, 4, 5)
+    n_batch, n_dense = kinds
+    s = BCOO.fromdense(x, n_batch=n_batch, n_dense=n_dense)
+    found = sparse.bcoo_rev(s, dimensions=axes)
+    assert (found.n_batch, found.n_dense) == kinds
+    assert_array_equal(found.todense(), np.flip(x, axes))
+
+
+def test_rev_leaves_outside_what_is_outside():
+    assert_allclose(sparse.bcoo_rev(PIECES, dimensions=(0, 1)).todense(), np.flip(M), rtol=1e-6)
+    with pytest.raises(ValueError, match="axis 2 is out of bounds"):
+        sparse.bcoo_rev(S, dimensions=(2,))
+
+
+def test_permutations_may_be_arrays():
+    assert_array_equal(sparse.bcoo_transpose(S, permutation=np.array([1, 0])).todense(), M.T)

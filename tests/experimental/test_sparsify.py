@@ -63,8 +63,8 @@ def test_trees_closures_and_dense_operands():
     found = sparsify(lambda t, scale: {"y": t["m"] @ held * scale})({"m": M}, scale=2.0)
     np.testing.assert_allclose(found["y"], 2 * DENSE @ ROW)
     assert sparsify(lambda x: x + 1)(1.0) == 2.0
-    with pytest.raises(NotImplementedError, match="BCSR"):
-        sparsify(lambda m: m.T)(sparse.BCSR.fromdense(jnp.asarray(DENSE)))
+    turned = sparsify(lambda m: m.T)(sparse.BCSR.fromdense(jnp.asarray(DENSE)))
+    np.testing.assert_allclose(turned.todense(), DENSE.T)
 
 
 def test_derivatives_go_through():
@@ -74,3 +74,24 @@ def test_derivatives_go_through():
 
     expected = np.cos(M.data) * ROW[np.asarray(M.indices[:, 1])]
     np.testing.assert_allclose(effax.grad(total)(M.data), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [sparse.BCSR, sparse.COO, sparse.CSR, sparse.CSC])
+def test_matrices_keep_their_format(kind):
+    dense = np.array([[0, 1, 0], [-2, 0, 3]], np.float32)
+    m = kind.fromdense(dense)
+
+    def f(m):
+        return jnp.sin(m) * 2 + m
+
+    found = effax.jit(sparse.sparsify(f))(m)
+    assert type(found) is kind
+    np.testing.assert_allclose(found.todense(), f(dense), rtol=1e-6)
+    turned = sparse.sparsify(lambda m: jnp.tanh(m[::-1]).T)(m)
+    assert type(turned) is kind
+    np.testing.assert_allclose(turned.todense(), np.tanh(dense[::-1]).T, rtol=1e-6)
+    v = jnp.arange(3.0)
+    np.testing.assert_allclose(sparse.sparsify(lambda m: abs(m) @ v)(m), abs(dense) @ v)
+    both = sparse.sparsify(lambda m, n: m * n)(m, sparse.BCOO.fromdense(dense))
+    assert type(both) is sparse.BCOO
+    np.testing.assert_allclose(both.todense(), dense * dense)

@@ -51,6 +51,7 @@ from effax.experimental.sparse.elements import todense as todense
 from effax.experimental.sparse.products import bcoo_dot_general as bcoo_dot_general
 from effax.experimental.sparse.rearranging import bcoo_reduce_sum as bcoo_reduce_sum
 from effax.experimental.sparse.rearranging import bcoo_reshape as bcoo_reshape
+from effax.experimental.sparse.rearranging import bcoo_rev as bcoo_rev
 from effax.experimental.sparse.rearranging import bcoo_slice as bcoo_slice
 from effax.experimental.sparse.rearranging import bcoo_squeeze as bcoo_squeeze
 from effax.experimental.sparse.rearranging import bcoo_transpose as bcoo_transpose
@@ -71,6 +72,7 @@ __all__ = [
     "bcoo_multiply_sparse",
     "bcoo_reduce_sum",
     "bcoo_reshape",
+    "bcoo_rev",
     "bcoo_slice",
     "bcoo_sort_indices",
     "bcoo_squeeze",

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from effax.api.compiling.jit import jit
 from effax.effects.config import numpy_rank_promotion
 
@@ -33,6 +35,6 @@ def compiled(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def _fixed(value: Any) -> Any:
-    if not isinstance(value, list | tuple | range):
+    if not isinstance(value, list | tuple | range | np.ndarray):
         return value
     return tuple(_fixed(x) for x in value)

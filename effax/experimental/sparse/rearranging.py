@@ -11,6 +11,7 @@ from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.compiling import compiled
 from effax.experimental.sparse.elements import beside, inside, only_inside, placed_at, sparse_shape
+from effax.operands.arguments import canonical_axes
 
 
 @compiled("permutation")
@@ -45,6 +46,32 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     indices = mat.indices.transpose(*batch, b, b + 1)[..., jnp.array([p - b for p in sparse], int)]
     shape = tuple(mat.shape[p] for p in order)
     return BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)
+
+
+@compiled("dimensions")
+def bcoo_rev(operand: BCOO, *, dimensions: Sequence[int]) -> BCOO:
+    """Reverse the order of elements along axes.
+
+    Args:
+      operand: the sparse array.
+      dimensions: the axes; negative ones count from the end.
+
+    >>> import effax.numpy as jnp
+    >>> from effax.experimental import sparse
+    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
+    >>> sparse.bcoo_rev(m, dimensions=(0,)).todense()
+    Array([[0., 3., 0.],
+           [1., 0., 2.]], dtype=float32)
+    """
+    axes = canonical_axes(dimensions, operand.ndim)
+    b, s = operand.n_batch, operand.n_batch + operand.n_sparse
+    batch = [p for p in axes if p < b]
+    data = jnp.flip(operand.data, [*batch, *(p - s + b + 1 for p in axes if p >= s)])
+    indices = jnp.flip(operand.indices, batch)
+    for p in (p for p in axes if b <= p < s):
+        # Those outside of the array stay outside.
+        indices = indices.at[..., p - b].set(operand.shape[p] - 1 - indices[..., p - b])
+    return BCOO((data, indices), shape=operand.shape, unique_indices=operand.unique_indices)
 
 
 @compiled("axes")

@@ -20,9 +20,11 @@ from effax.experimental.sparse.products import bcoo_dot_general
 from effax.experimental.sparse.rearranging import (
     bcoo_reduce_sum,
     bcoo_reshape,
+    bcoo_rev,
     bcoo_slice,
     bcoo_transpose,
 )
+from effax.experimental.sparse.vectors import by_position
 
 
 def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
@@ -36,8 +38,8 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
       use_tracer: accepted; functions are staged.
 
     Returns:
-      A function of trees of arrays, dense and `BCOO`. What comes of sparse operands is sparse,
-      but for products with dense ones.
+      A function of trees of arrays, dense and sparse. What comes of sparse operands is sparse,
+      but for products with dense ones; matrices keep their format.
 
     Raises:
       NotImplementedError: when called, for an operation that has no sparse meaning here.
@@ -93,14 +95,22 @@ def _perform(equation: Equation, operands: list[Any]) -> list[Any]:
     name, params = equation.effect.name, equation.params
     if name == "call":
         return _run(params["program"], operands)
-    others = [x for x in operands if isinstance(x, JAXSparse) and not isinstance(x, BCOO)]
     rule = RULES.get(name)
-    if rule is None or others:
+    if rule is None:
         raise NotImplementedError(
-            f"sparsify: {name} of {others[0] if others else operands}, at {equation.place}, has "
-            "no sparse rule; compute it from dense arrays (todense), or from the data of a BCOO"
+            f"sparsify: {name} of {operands}, at {equation.place}, has no sparse rule; compute it "
+            "from dense arrays (todense), or from the data of a BCOO"
         )
-    return [rule(*operands, **params)]
+    formats: dict[Any, None] = dict.fromkeys(type(x) for x in operands if isinstance(x, JAXSparse))
+    result = rule(*map(by_position, operands), **params)
+    kind, *more = formats
+    if more or kind is BCOO or not isinstance(result, BCOO) or not _is_matrix(result):
+        return [result]
+    return [kind.from_bcoo(result)]  # the format of all sparse operands
+
+
+def _is_matrix(x: BCOO) -> bool:
+    return (x.n_batch, x.n_sparse, x.n_dense) == (0, 2, 0)
 
 
 def _by_element(name: str) -> Callable[..., Any]:
@@ -165,7 +175,8 @@ def _slice(x: BCOO, **params: Any) -> BCOO:
 
 _LINEAR: Final = ("neg", "real", "imag", "conj", "convert_element_type")
 _KEEPING_ZERO: Final = (
-    *("abs", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "expm1", "floor", "integer_pow"),
+    *("abs", "asin", "asinh", "atan", "atanh", "bessel_i1e", "cbrt", "ceil", "erf", "erf_inv"),
+    *("expm1", "floor", "integer_pow"),
     *("log1p", "round", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
 )
 RULES: Final[dict[str, Callable[..., Any]]] = {
@@ -178,6 +189,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "mul": _mul,
     "reduce_sum": _reduce_sum,
     "reshape": lambda x, new_sizes, **_: bcoo_reshape(x, new_sizes=new_sizes),
+    "rev": lambda x, dimensions, **_: bcoo_rev(x, dimensions=dimensions),
     "slice": _slice,
     "sub": _sub,
     "transpose": lambda x, permutation, **_: bcoo_transpose(x, permutation=permutation),

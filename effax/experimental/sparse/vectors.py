@@ -101,13 +101,14 @@ class Vectors(JAXSparse):
         return self
 
     def __matmul__(self, other: Any) -> Any:
-        return matmul(self.to_bcoo(), _by_position(other))
+        return matmul(self.to_bcoo(), by_position(other))
 
     def __rmatmul__(self, other: Any) -> Any:
-        return matmul(_by_position(other), self.to_bcoo())
+        return matmul(by_position(other), self.to_bcoo())
 
 
-def _by_position(x: Any) -> Any:
+def by_position(x: Any) -> Any:
+    """A sparse matrix of any format as a `BCOO`; other values as they are."""
     return x.to_bcoo() if isinstance(x, Vectors | BCSR) else x
 
 
