@@ -55,7 +55,7 @@ print(*counts, int(0.75 * allowed))
 """)
     *counts, enough = map(int, found.stdout.split())
     steps = [later - earlier for earlier, later in itertools.pairwise(counts)]
-    assert min(steps) < -100  # programs went
+    assert min(steps) < -30  # programs went; one from the disk has three mappings
     assert counts[steps.index(min(steps))] - enough < 200  # soon after there were enough of them
     assert "the caches of compiled programs were cleared" in found.stderr
 
