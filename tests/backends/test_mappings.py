@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ALLOWED = Path("/proc/sys/vm/max_map_count")
-pytestmark = pytest.mark.skipif(not ALLOWED.exists(), reason="Linux alone counts mappings")
+FEW = ALLOWED.exists() and int(ALLOWED.read_text()) < 1 << 17
+pytestmark = pytest.mark.skipif(not FEW, reason="Linux alone counts mappings; some allow millions")
 
 START = """
 import ctypes, sys
