@@ -132,8 +132,12 @@ def caches_of(function: Any, options: Any) -> tuple[Caches, bool]:
 
 def clear_caches() -> None:
     """Forget everything staged and compiled: of `jit`, of single effects, of whole functions."""
-    for function in _caches.keyrefs():  # one step, as other threads may add to the table
-        for caches in list(_caches.get(function(), {}).values()):
+    # The references are read in one step, as other threads may add to the table; functions that
+    # traces alone hold go while these are cleared.
+    for reference in _caches.keyrefs():
+        function = reference()
+        found = {} if function is None else _caches.get(function, {})
+        for caches in list(found.values()):
             caches.clear()
     stage.clear()
     dispatch.clear()

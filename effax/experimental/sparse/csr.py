@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
@@ -13,8 +13,20 @@ from effax.experimental.sparse.bcsr import BCSR
 from effax.experimental.sparse.vectors import Vectors, no_axes, product
 
 
+class _Compressed(Vectors):
+    """A matrix by the elements of each row, or of each column: those along `axis`."""
+
+    axis: ClassVar[int]
+    indices: Array
+    indptr: Array
+    parts = ("data", "indices", "indptr")
+
+    def _lengths(self, first: tuple[int, ...]) -> list[tuple[int, ...]]:
+        return [first[:1], first[:1], (self.shape[self.axis] + 1,)]
+
+
 @register_pytree_node_class
-class CSR(Vectors):
+class CSR(_Compressed):
     """A sparse matrix by rows: `indptr[i]` to `indptr[i + 1]` are the elements of row i.
 
     `indices` are their columns.
@@ -25,12 +37,7 @@ class CSR(Vectors):
     ([1, 0, 1], [0, 1, 3])
     """
 
-    indices: Array
-    indptr: Array
-    parts = ("data", "indices", "indptr")
-
-    def _lengths(self, first: tuple[int, ...]) -> list[tuple[int, ...]]:
-        return [first[:1], first[:1], (self.shape[0] + 1,)]
+    axis = 0
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> Self:
@@ -48,7 +55,7 @@ class CSR(Vectors):
 
 
 @register_pytree_node_class
-class CSC(Vectors):
+class CSC(_Compressed):
     """A sparse matrix by columns: `indptr[j]` to `indptr[j + 1]` are the elements of column j.
 
     `indices` are their rows.
@@ -59,12 +66,7 @@ class CSC(Vectors):
     ([1, 0, 1], [0, 1, 3])
     """
 
-    indices: Array
-    indptr: Array
-    parts = ("data", "indices", "indptr")
-
-    def _lengths(self, first: tuple[int, ...]) -> list[tuple[int, ...]]:
-        return [first[:1], first[:1], (self.shape[1] + 1,)]
+    axis = 1
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> Self:
