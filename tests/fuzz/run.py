@@ -1,4 +1,7 @@
-"""The fuzz: functions visited one after the other, in an order that a seed gives."""
+"""The fuzz: functions visited one after the other, in an order that a seed gives.
+
+effax is asked beside JAX, or, on an accelerator, beside effax on the CPU.
+"""
 
 from __future__ import annotations
 
@@ -43,17 +46,32 @@ def tables() -> dict[str, Entry]:
     return found | large.TABLE
 
 
+OWN = {"EFFAX_CACHE_DIR": str(ROOT / "build/fuzz/cache")}
+QUICK = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+SHARED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+"""Many processes ask one accelerator, which none of them may fill."""
+
+
+def effax_beside(jax: str) -> tuple[Oracle, Oracle]:
+    """effax, and JAX as a Python has it."""
+    ours = Oracle(sys.executable, "tests.fuzz.worker", PATIENCE * 2, OWN)
+    return ours, Oracle(jax, patience=PATIENCE, environment=QUICK)
+
+
+def effax_on(platform: str) -> tuple[Oracle, Oracle]:
+    """effax on a platform, products as exact as dtypes are, and effax on the CPU."""
+    there = {**OWN, **SHARED, "EFFAX_PLATFORMS": f"{platform},cpu"}
+    there["EFFAX_DEFAULT_MATMUL_PRECISION"] = "highest"
+    ours = Oracle(sys.executable, "tests.fuzz.worker", PATIENCE * 2, there)
+    here = {**OWN, **QUICK, "EFFAX_PLATFORMS": "cpu"}
+    return ours, Oracle(sys.executable, "tests.fuzz.worker", PATIENCE, here)
+
+
 class Run:
     """Two processes, a journal, and the functions."""
 
-    def __init__(self, jax: str, journal: Journal) -> None:
-        own = {"EFFAX_CACHE_DIR": str(ROOT / "build/fuzz/cache")}
-        quick = {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
-        self.judge = Judge(
-            Oracle(sys.executable, "tests.fuzz.worker", PATIENCE * 2, own),
-            Oracle(jax, patience=PATIENCE, environment=quick),
-            journal.forgive,
-        )
+    def __init__(self, processes: tuple[Oracle, Oracle], journal: Journal) -> None:
+        self.judge = Judge(*processes, journal.forgive)
         self.journal = journal
         self.table = tables()
 

@@ -19,7 +19,7 @@ from tests.fuzz.distort import bare, distorted, transformed
 from tests.fuzz.forgiven import Forgiven
 from tests.fuzz.journal import Journal
 from tests.fuzz.judge import GRAVE, Finding, Judge, difference_of_types, difference_of_values
-from tests.fuzz.run import Run, tables
+from tests.fuzz.run import Run, effax_beside, tables
 from tests.grid import defined
 from tests.grid.ask import CRASH, Answer, Leaf, Oracle, answer, jax_python
 from tests.grid.case import Case, Operand
@@ -173,7 +173,7 @@ def test_seed_of_the_day(tmp_path):
     if python is None:
         pytest.skip("no Python with jax is here: EFFAX_BENCH_JAX can name one")
     journal = Journal(tmp_path)
-    with Run(python, journal) as run:
+    with Run(effax_beside(python), journal) as run:
         seconds = float(os.environ.get("EFFAX_FUZZ_SECONDS", "40"))
         run.spend(seconds, seed=date.today().toordinal(), visits=DAILY)
     assert journal.visits
