@@ -101,7 +101,7 @@ TABLE = [
         "JAX leaves four bits out of many functions, as some platforms can't; XLA's CPU can",
         "*",
         "accepts",
-        dtypes="int4 uint4",
+        dtypes="int4 uint4 int2 uint2",
     ),
     Forgiven(
         "values that don't fit a place without elements: NumPy refuses them too",
@@ -778,6 +778,14 @@ TABLE = [
     Forgiven("of too few numbers a covariance is NaN, as in NumPy", "jnp.cov *", "value", "nan"),
     Forgiven("degrees of freedom are real, as in NumPy", "jnp.cov*", "refuses", "^TypeError", "1j"),
     Forgiven("NaN comes through", "jnp.linalg.slogdet*|jsp.stats.truncnorm.*", "value", "nan"),
+    Forgiven(
+        "the larger of a complex NaN and another is a NaN, as in NumPy; in JAX often the second",
+        "*",
+        "value",
+        "nan",
+        code=r"max|min|relu|clip|clamp|amax|amin|ptp|extrem",
+        dtypes="complex64 complex128",
+    ),
     Forgiven("points have as many places as there are shares", "jsp.stats.multinomial*", "value"),
     Forgiven("a number as NumPy makes it, unsigned", "jnp.uint*", "accepts", code=r"\(-"),
     Forgiven("of windows in larger steps JAX has no derivative", "large pooled", "accepts"),

@@ -31,7 +31,7 @@ BITS = {
     "i": (["int32", "int8", "int16", "uint8", "uint16", "uint32", "int32"], ["int64", "uint64"]),
     "f": (["float32", "float16", "bfloat16", "float32"], ["float64"]),
     "c": (["complex64"], ["complex128"]),
-    "4": (["int4", "uint4"], []),
+    "4": (["int4", "uint4", "int4", "uint4", "int2", "uint2"], []),
     "8": (
         [
             "float8_e4m3fn",

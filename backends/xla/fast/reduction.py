@@ -13,7 +13,8 @@ from typing import Any
 
 from effax.backends.xla.fast.path import fast_path, loop, taken
 from effax.backends.xla.fast.reduction_surviving import nan_survives, uses_of
-from effax.backends.xla.lowering.reduction import add, compare, reduce_text
+from effax.backends.xla.lowering.elementwise import compare
+from effax.backends.xla.lowering.reduction import add, reduce_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
 from effax.effects.dtypes import bit_width, iinfo, is_float, is_integer
 from effax.effects.effect import Effect

@@ -14,7 +14,7 @@ from effax.backends.xla.lowering.matrices.calls import (
     flag,
     foreign,
     info_type,
-    is_gpu,
+    is_cuda,
     lapack_name,
     or_nan,
 )
@@ -88,13 +88,13 @@ def lower_tridiagonal(
 ) -> list[Name]:
     if 0 in x.shape:
         return [w.constant(0, t) for t in types]
-    if not is_gpu(w) and w.platform != "cpu":
+    if not is_cuda(w) and w.platform != "cpu":
         function = partial(householder.tridiagonal, lower=lower)
         return _written(w, condensed.tridiagonal, function, types, x)
     batch = len(x.shape) - 2
     name = lapack_name(w, x, "hetrd" if is_complex(x.dtype) else "sytrd", "sytrd")
     attributes = f"uplo = {ord('L' if lower else 'U')} : ui8"
-    if is_gpu(w):
+    if is_cuda(w):
         attributes = f"lower = {flag(lower)}"
     *found, info = foreign(w, name, [x], [*types, info_type(x, batch)], batch, attributes, 0)
     return [or_nan(w, y, info) for y in found]
@@ -149,7 +149,7 @@ def lower_tridiagonal_solve(
     batch = len(b.shape) - 2
     if 0 in b.shape:
         return w.constant(0, types[0])
-    gpu = is_gpu(w)
+    gpu = is_cuda(w)
     if perturb_singular and (gpu or w.platform == "cpu"):
         return foreign(w, _PERTURBED[gpu], [dl, d, du, b], types, batch)[0]
     if gpu and b.shape[-2] > 2:  # cuSPARSE needs three rows or more

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from effax.backends.xla.lowering.elementwise import converted, whole, whole_bytes
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
 from effax.effects.dtypes import bit_width, narrow_floats
@@ -92,14 +93,24 @@ def _stored(w: Writer, x: Name, dtypes: Sequence[Any] | None) -> Name:
     return w.simple("convert", [x], x.type.update(dtype=dtypes[0]))
 
 
-def widened(w: Writer, *operands: Name) -> list[Name]:
-    """Operands as XLA multiplies them: on the CPU, narrow floats are widened first."""
-    if w.platform != "cpu":
+def widened(w: Writer, *operands: Name, narrow: bool = False) -> list[Name]:
+    """Operands as XLA multiplies them: on the CPU, narrow floats are widened first.
+
+    Elsewhere they are where products of `narrow` floats are not to be had.
+    """
+    operands = tuple(whole_bytes(w, x) for x in operands)
+    if w.platform != "cpu" and not narrow:
         return list(operands)
     return [
         w.simple("convert", [x], x.type.update(dtype=_WIDE)) if x.dtype in _NARROW else x
         for x in operands
     ]
+
+
+def product_type(w: Writer, type: ShapedArray) -> ShapedArray:
+    """The type of a convolution of `widened` operands, before it is rounded to `type`."""
+    rounded = type.dtype in _NARROW and w.platform != "tpu"
+    return type.update(dtype=_WIDE if rounded else whole(w, type.dtype))
 
 
 @rule(contraction.dot_general)
@@ -117,6 +128,7 @@ def lower_dot_general(
     algorithm, dtype = "", type.dtype
     if precision is None or isinstance(precision, tuple):
         lhs, rhs = widened(w, lhs, rhs)
+        dtype = whole(w, dtype)
     else:
         algorithm, lhs, rhs, dtype = _algorithm(w, precision, lhs, rhs, type)
     contracting, batching = (
@@ -130,7 +142,7 @@ def lower_dot_general(
         f"{tensor(made)}",
         made,
     )
-    return product if dtype == type.dtype else w.simple("convert", [product], type)
+    return converted(w, product, type)
 
 
 @rule(contraction.ragged_dot_general)

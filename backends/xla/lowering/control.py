@@ -7,6 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from effax.backends.xla.lowering.elementwise import (
+    alone_in_bytes,
+    converted,
+    is_gpu,
+    whole,
+)
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.program import Program
 from effax.effects.provenance import Tags
@@ -133,6 +139,8 @@ def lower_scan(
 ) -> list[Name]:
     fixed, rest = operands[:consts], operands[consts:]
     init, xs = rest[:carry], rest[carry:]
+    rows_of = [x.type.update(shape=x.shape[1:]) for x in xs]
+    xs = tuple(alone_in_bytes(w, x, x.shape[1:]) for x in xs)
     # A result that is kept for the gradient too is stacked once.
     stacked, place = _once_each(body.outputs[carry:])
     # With an int32 counter a loop of more turns than it can count would never end.
@@ -143,9 +151,10 @@ def lower_scan(
         turns = length - length % unroll if unroll < length else 0
 
     def once(at: Name, carried: Sequence[Name], stacks: Sequence[Name]) -> list[Name]:
-        rows = [_row(w, x, at) for x in xs]
+        rows = [converted(w, _row(w, x, at), t) for x, t in zip(xs, rows_of, strict=True)]
         results = w.body(body, [*fixed, *carried, *rows], "body")
         made = [results[carry + i] for i in stacked]
+        made = [converted(w, y, s.type) for s, y in zip(stacks, made, strict=True)]
         return [*results[:carry], *(_store(w, s, y, at) for s, y in zip(stacks, made, strict=True))]
 
     def test(i: Name, *_: Name) -> list[Name]:
@@ -159,13 +168,17 @@ def lower_scan(
             i = w.simple("add", [i, w.constant(1, counter)], counter)
         return [i, *state]
 
-    state: Sequence[Name] = [*init, *(_empty(w, types[carry + i]) for i in stacked)]
+    made_of = [types[carry + i] for i in stacked]
+    if is_gpu(w):
+        made_of = [t.update(dtype=whole(w, t.dtype)) for t in made_of]
+    state: Sequence[Name] = [*init, *(_empty(w, t) for t in made_of)]
     if is_symbolic_length(length) or turns:
         state = while_text(w, [w.constant(0, counter), *state], test, step)[1:]
     for k in () if is_symbolic_length(length) else range(turns, length):
         at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
-    return [*state[:carry], *(state[carry + i] for i in place)]
+    made = [converted(w, y, types[carry + i]) for y, i in zip(state[carry:], stacked, strict=True)]
+    return [*state[:carry], *(made[i] for i in place)]
 
 
 def _once_each(atoms: Sequence[Any]) -> tuple[list[int], list[int]]:

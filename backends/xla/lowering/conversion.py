@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.backends.xla.lowering.elementwise import compare
+from effax.backends.xla.lowering.elementwise import compare, converted, is_gpu, is_part, whole_bytes
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.rows.conversion import (
     bitcast_convert_type,
@@ -22,6 +22,7 @@ from effax.effects.types import (
     is_bool,
     is_complex,
     is_float,
+    is_integer,
     is_signed,
     is_unsigned,
     narrow_floats,
@@ -59,13 +60,28 @@ def lower_convert(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) ->
         from effax.backends.xla.lowering.conversion_narrow import on_grid
 
         x = w.performed(lambda x: on_grid(x, type.dtype), x)
-    converted = w.simple("convert", [x], type)
+    if is_bool(x.dtype) and (is_float(type.dtype) or is_part(type.dtype)):
+        # XLA takes a product with a converted Boolean for a choice: 0 times NaN would be 0.
+        return w.simple("select", [x, w.constant(1, type), w.constant(0, type)], type)
+    if is_gpu(w) and (is_part(x.dtype) or is_part(type.dtype)):
+        return _for_a_gpu(w, x, type)
+    found = w.simple("convert", [x], type)
     wide = is_signed(type.dtype) and bit_width(type.dtype) >= 32
     if not (wide and is_float(x.dtype) and w.platform == "cpu"):
-        return converted
-    truncated = Truncated(converted)
+        return found
+    truncated = Truncated(found)
     truncated.type, truncated.floats = type, x
     return truncated
+
+
+def _for_a_gpu(w: Writer, x: Name, type: ShapedArray) -> Name:
+    """A conversion of numbers, or to numbers, of less than a byte, of which XLA has not all."""
+    if is_part(x.dtype) and is_part(type.dtype):
+        of_bits = is_integer(x.dtype) and is_integer(type.dtype)
+        if of_bits and bit_width(x.dtype) == bit_width(type.dtype):
+            return w.simple("bitcast_convert", [x], type)
+        x = whole_bytes(w, x)
+    return converted(w, x, type)
 
 
 def _is_rounded_wrongly(platform: str, x: Name) -> bool:

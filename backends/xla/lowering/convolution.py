@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from effax.backends.xla.lowering.contraction import precision_names, widened
+from effax.backends.xla.lowering.contraction import precision_names, product_type, widened
+from effax.backends.xla.lowering.elementwise import converted
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.rows import convolution, shape
@@ -111,7 +112,9 @@ def lower_conv_general_dilated(
         return w.performed(lambda x, y: _of_integers(x, y, type.dtype, **how), lhs, rhs)
     if 0 in type.shape or 0 in lhs.shape or 0 in rhs.shape:
         return w.constant(0, type)
-    lhs, rhs = widened(w, lhs, rhs)
+    # cuDNN has few convolutions of narrow floats, and XLA asks for none but some of 8 bits.
+    lhs, rhs = widened(w, lhs, rhs, narrow=w.platform != "tpu")
+    made = product_type(w, type)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     layout = f"{_layout(lhs_spec, 'b', 'f')}x{_layout(rhs_spec, 'o', 'i')}->"
     precisions = precision_names(precision).split(", ")
@@ -120,20 +123,22 @@ def lower_conv_general_dilated(
         layout = f"#stablehlo.conv<{layout}{_layout(out_spec, 'b', 'f')}>"
         groups = batch_group_count, feature_group_count
         steps = window_strides, lhs_dilation, rhs_dilation
-        return _with_padding(w, type, lhs, rhs, padding, layout, groups, steps, names)
+        found = _with_padding(w, made, lhs, rhs, padding, layout, groups, steps, names)
+        return converted(w, found, type)
     pads = ", ".join(map(_numbers, padding))
     window = (
         f"stride = {_numbers(window_strides)}, pad = [{pads}], "
         f"lhs_dilate = {_numbers(lhs_dilation)}, rhs_dilate = {_numbers(rhs_dilation)}"
     )
-    return w.op(
+    found = w.op(
         f"stablehlo.convolution({lhs}, {rhs}) dim_numbers = {layout}{_layout(out_spec, 'b', 'f')}, "
         f"window = {{{window if window_strides else ''}}} "
         f"{{batch_group_count = {batch_group_count} : i64, "
         f"feature_group_count = {feature_group_count} : i64, precision_config = [{names}]}} : "
-        f"({lhs.text}, {rhs.text}) -> {tensor(type)}",
-        type,
+        f"({lhs.text}, {rhs.text}) -> {tensor(made)}",
+        made,
     )
+    return converted(w, found, type)
 
 
 def _with_padding(

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.backends.xla.lowering.reduction import Combine, add, maximum, minimum, mul
+from effax.backends.xla.lowering.elementwise import maximum, minimum
+from effax.backends.xla.lowering.reduction import Combine, add, mul
 from effax.backends.xla.lowering.window import reduce_window_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.effect import Effect

@@ -1,9 +1,12 @@
-"""Arithmetic in StableHLO, one operation each wherever it has one."""
+"""Arithmetic in StableHLO, one operation each wherever it has one; numbers as whole bytes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.effect import Effect
@@ -23,13 +26,18 @@ from effax.effects.rows.elementwise import (
 )
 from effax.effects.types import (
     ShapedArray,
+    bit_width,
     bool_,
+    float32,
+    is_bool,
     is_complex,
     is_inexact,
+    is_integer,
     is_signed,
     is_unsigned,
     real_dtype,
 )
+from effax.effects.value import is_symbolic
 
 _OPERATIONS: Final[dict[Effect, str]] = {
     elementwise.add: "stablehlo.add",
@@ -46,14 +54,22 @@ _OPERATIONS: Final[dict[Effect, str]] = {
 }
 
 
+_OF_BITS: Final = "chlo.next_after"
+
+
 def operation(name: str) -> Callable[..., Name]:
     """The rule of an effect that is one operation, whose operands and result have one type."""
     if name.startswith("chlo."):
-        # CHLO allows results of other types, so their types are spelled out.
+        # CHLO allows results of other types, so their types are spelled out. Some of its
+        # operations are not expanded for floats of 8 bits.
         def write(w: Writer, types: Sequence[ShapedArray], *xs: Name, **_: Any) -> Name:
-            text = tensor(types[0])
+            (type,) = types
+            if name != _OF_BITS and bit_width(type.dtype) <= 8:
+                type = type.update(dtype=float32)
+            xs = tuple(converted(w, x, type) for x in xs)
+            text = tensor(type)
             ins = ", ".join([text] * len(xs))
-            return w.op(f"{name} {', '.join(xs)} : {ins} -> {text}", types[0])
+            return converted(w, w.op(f"{name} {', '.join(xs)} : {ins} -> {text}", type), types[0])
 
         return write
 
@@ -145,16 +161,6 @@ def lower_integer_pow(w: Writer, types: Sequence[ShapedArray], x: Name, *, y: in
     return w.simple("divide", [w.constant(1, type), result], type) if y < 0 else result
 
 
-@rule(max)
-def lower_max(w: Writer, types: Sequence[ShapedArray], x: Name, y: Name) -> Name:
-    return _extreme(w, types[0], x, y, "maximum", "GT")
-
-
-@rule(min)
-def lower_min(w: Writer, types: Sequence[ShapedArray], x: Name, y: Name) -> Name:
-    return _extreme(w, types[0], x, y, "minimum", "LT")
-
-
 def compare(w: Writer, direction: str, x: Name, y: Name, total: bool = False) -> Name:
     """A tensor of Booleans: how the elements of x and y compare."""
     dtype = x.dtype
@@ -169,16 +175,96 @@ def compare(w: Writer, direction: str, x: Name, y: Name, total: bool = False) ->
     )
 
 
-def _extreme(w: Writer, type: ShapedArray, x: Name, y: Name, operation: str, first: str) -> Name:
-    if not is_complex(type.dtype):
-        return w.simple(operation, [x, y], type)
-    # Complex numbers are compared by real parts, and where these are equal, by imaginary parts.
-    part = type.update(dtype=real_dtype(type.dtype))
-    (xr, yr), (xi, yi) = ([w.simple(p, [z], part) for z in (x, y)] for p in ("real", "imag"))
-    truth = type.update(dtype=bool_)
-    ahead = w.simple(
-        "select",
-        [compare(w, "EQ", xr, yr), compare(w, first, xi, yi), compare(w, first, xr, yr)],
-        truth,
-    )
-    return w.simple("select", [ahead, x, y], type)
+def extreme(operation: str, first: str) -> Callable[[Writer, Name, Name], Name]:
+    """The maximum or minimum of two, of which a NaN is one wherever there is one.
+
+    Complex numbers are compared by real parts, and where these are equal, by imaginary parts.
+    """
+
+    def combine(w: Writer, x: Name, y: Name) -> Name:
+        type = x.type
+        if not is_complex(type.dtype):
+            return w.simple(operation, [x, y], type)
+        part, truth = type.update(dtype=real_dtype(type.dtype)), type.update(dtype=bool_)
+        (xr, yr), (xi, yi) = ([w.simple(p, [z], part) for z in (x, y)] for p in ("real", "imag"))
+        tied = compare(w, "EQ", xr, yr)
+        ahead = w.simple(
+            "select", [tied, compare(w, first, xi, yi), compare(w, first, xr, yr)], truth
+        )
+        ahead = w.simple("and", [ahead, compare(w, "EQ", y, y)], truth)
+        ahead = w.simple("or", [ahead, compare(w, "NE", x, x)], truth)
+        return w.simple("select", [ahead, x, y], type)
+
+    return combine
+
+
+maximum: Final = extreme("maximum", "GT")
+minimum: Final = extreme("minimum", "LT")
+
+
+@rule(max)
+def lower_max(w: Writer, types: Sequence[ShapedArray], x: Name, y: Name) -> Name:
+    return maximum(w, x, y)
+
+
+@rule(min)
+def lower_min(w: Writer, types: Sequence[ShapedArray], x: Name, y: Name) -> Name:
+    return minimum(w, x, y)
+
+
+# ---- numbers of less than a byte as bytes, for operations that XLA has of whole bytes alone
+#
+# Of jaxlib 0.10.2's for a CPU, a concatenation of 2-bit integers ends the process, their sort is
+# wrong, and the search for the largest, `top_k`, products and convolutions of these, of 4-bit
+# integers or of 4-bit floats are refused. For a GPU, threads that write one number of a byte each
+# lose the others' (updates, concatenations), products read rows of an odd number of 4-bit integers
+# from where the next one begins, and conversions between 4-bit integers write nothing.
+
+_KINDS: Final = (np.dtype(np.uint8), np.dtype(np.int8))
+_FLOATS: Final = np.dtype(np.float32)
+
+
+def is_part(dtype: Any) -> bool:
+    """Whether a byte holds several numbers."""
+    return not is_bool(dtype) and 0 < bit_width(dtype) < 8
+
+
+def is_gpu(w: Writer) -> bool:
+    return w.platform in ("cuda", "gpu", "rocm")
+
+
+def whole(w: Writer, dtype: Any) -> Any:
+    """The dtype whose numbers stand for those of `dtype`: itself where it has whole bytes."""
+    if w.platform == "tpu" or not is_part(dtype):
+        return dtype
+    return _KINDS[is_signed(dtype)] if is_integer(dtype) else _FLOATS
+
+
+def whole_bytes(w: Writer, x: Name) -> Name:
+    """An operand in a dtype of whole bytes."""
+    return converted(w, x, x.type.update(dtype=whole(w, x.dtype)))
+
+
+def converted(w: Writer, x: Name, type: ShapedArray) -> Name:
+    """A number in the dtype that it is to have; integers lose their high bits."""
+    if x.dtype == type.dtype:
+        return x
+    found = w.simple("convert", [x], x.type.update(dtype=type.dtype))
+    if not (is_gpu(w) and is_part(x.dtype) and _ends_within(x.dtype, x.shape[-1:])):
+        return found
+    return w.ops(
+        f'"stablehlo.optimization_barrier"({found}) : ({found.text}) -> ({found.text})',
+        [found.type],
+    )[0]
+
+
+def alone_in_bytes(w: Writer, x: Name, sizes: Sequence[Any]) -> Name:
+    """An operand of which a GPU can read a piece of these sizes, where it may begin in a byte."""
+    if not (is_gpu(w) and is_part(x.dtype)):
+        return x
+    return whole_bytes(w, x) if _ends_within(x.dtype, sizes) else x
+
+
+def _ends_within(dtype: Any, sizes: Sequence[Any]) -> bool:
+    """Whether so many numbers may end within a byte."""
+    return is_symbolic(sizes) or bool(math.prod(sizes) * bit_width(dtype) % 8)

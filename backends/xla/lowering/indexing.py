@@ -7,7 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.backends.xla.lowering.reduction import Combine, maximum, minimum, plain
+from effax.backends.xla.lowering.elementwise import (
+    alone_in_bytes,
+    converted,
+    is_gpu,
+    maximum,
+    minimum,
+    whole_bytes,
+)
+from effax.backends.xla.lowering.reduction import Combine, plain
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.rows import indexing
 from effax.effects.rows.indexing import (
@@ -261,13 +269,16 @@ def lower_dynamic_slice(
     starts = _wide_enough(w, x, *starts)
     if is_symbolic(sizes):
         return w.symbolic.part(w, x, starts, type)
+    x = alone_in_bytes(w, x, sizes)
+    piece = type.update(dtype=x.dtype)
     operands = ", ".join([x, *starts])
     ins = ", ".join(n.text for n in (x, *starts))
-    return w.op(
+    found = w.op(
         f"stablehlo.dynamic_slice {operands}, sizes = [{', '.join(map(str, sizes))}] : "
-        f"({ins}) -> {tensor(type)}",
-        type,
+        f"({ins}) -> {tensor(piece)}",
+        piece,
     )
+    return converted(w, found, type)
 
 
 @rule(indexing.dynamic_update_slice)
@@ -277,4 +288,7 @@ def lower_dynamic_update_slice(
     if not starts:
         return update
     starts = _wide_enough(w, x, *starts)
-    return w.simple("dynamic_update_slice", [x, update, *starts], types[0])
+    if is_gpu(w):
+        x, update = whole_bytes(w, x), whole_bytes(w, update)
+    updated = w.simple("dynamic_update_slice", [x, update, *starts], x.type)
+    return converted(w, updated, types[0])

@@ -16,7 +16,7 @@ from effax.backends.xla.lowering.matrices.calls import (
     flag,
     foreign,
     info_type,
-    is_gpu,
+    is_cuda,
     lapack_name,
     or_nan,
     require_lapack,
@@ -27,7 +27,9 @@ from effax.effects.rows import control, linalg
 from effax.effects.rows.complex import imag, real
 from effax.effects.rows.elementwise import add, is_finite
 from effax.effects.rows.logical import and_
+from effax.effects.rows.reduction import reduce_and
 from effax.effects.rows.selection import select_n
+from effax.effects.rows.shape import broadcast_in_dim
 from effax.effects.types import ShapedArray, int32, is_complex, real_dtype, typeof
 from effax.interpreters.stage import stage
 
@@ -38,7 +40,7 @@ def lower_cholesky(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
     if w.platform not in ("cpu", "cuda", "gpu"):
         factor = w.op(f"stablehlo.cholesky {x}, lower = true : {x.text}", types[0])
         return w.performed(_tril, factor)
-    attributes = "lower = true" if is_gpu(w) else "uplo = 76 : ui8"
+    attributes = "lower = true" if is_cuda(w) else "uplo = 76 : ui8"
     factor, info = foreign(
         w, lapack_name(w, x, "potrf"), [x], [types[0], info_type(x, batch)], batch, attributes, 0
     )
@@ -117,7 +119,7 @@ def lower_lu(w: Writer, types: Sequence[ShapedArray], x: Name) -> list[Name]:
 def lower_pivots_to_permutation(
     w: Writer, types: Sequence[ShapedArray], pivots: Name, *, size: int
 ) -> Name:
-    if is_gpu(w) and pivots.shape[-1] and size:
+    if is_cuda(w) and pivots.shape[-1] and size:
         # The kernel writes wherever a pivot points.
         ends = [w.constant(i, ShapedArray((), pivots.dtype)) for i in (0, size - 1)]
         pivots = w.simple("clamp", [ends[0], pivots, ends[1]], pivots.type)
@@ -235,7 +237,7 @@ def lower_eigh(w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool)
         return linalg_tpu.eigh(w, types, x, lower)
     require_lapack(w, linalg.eigh)
     batch = len(x.shape) - 2
-    if is_gpu(w):
+    if is_cuda(w):
         target, attributes = "cusolver_syevd_ffi", f"algorithm = 0 : ui8, lower = {flag(lower)}"
     else:
         target = lapack_name(w, x, "heevd" if is_complex(x.dtype) else "syevd")
@@ -265,10 +267,12 @@ def lower_svd(
         return [zeros[0], *[w.performed(identity_like, y) for y in zeros[1:]]]
     if w.platform == "tpu":
         return linalg_tpu.svd(w, types, x, full_matrices, compute_uv)
-    if is_gpu(w):
+    if is_cuda(w):
         if by_qr or max(m, n) > _JACOBI:
-            return _svd_by_qr(w, x, values, types, full_matrices)
-        return _svd_by_jacobi(w, x, values, types, compute_uv)
+            found = _svd_by_qr(w, x, values, types, full_matrices)
+        else:
+            found = _svd_by_jacobi(w, x, values, types, compute_uv)
+        return [w.performed(_nan_unless_whole, y, x) for y in found]
     x = w.performed(_nan_unless_finite, x)
     whole = not compute_uv or full_matrices
     u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
@@ -288,8 +292,20 @@ def lower_svd(
 
 def _nan_unless_finite(x: Any) -> Any:
     """LAPACK's singular values of a matrix with an infinity never end; those of a NaN are NaN."""
+    return select_n(_finite(x), float("nan"), x)
+
+
+def _nan_unless_whole(result: Any, x: Any) -> Any:
+    """NaN for a matrix with a NaN or an infinity, for which cuSOLVER's code is that of success."""
+    rank = typeof(x).ndim
+    good = reduce_and(_finite(x), axes=(rank - 2, rank - 1))
+    spread = broadcast_in_dim(good, shape=typeof(result).shape, dims=tuple(range(rank - 2)))
+    return select_n(spread, float("nan"), result)
+
+
+def _finite(x: Any) -> Any:
     parts = (real(x), imag(x)) if is_complex(typeof(x).dtype) else (x,)
-    return select_n(reduce(and_, map(is_finite, parts)), float("nan"), x)
+    return reduce(and_, map(is_finite, parts))
 
 
 def _svd_by_jacobi(
@@ -365,7 +381,7 @@ def lower_eig(
         return [w.constant(0, t) for t in types]
     if w.platform == "tpu":
         return linalg_tpu.eig(w, types, x, compute_left, compute_right)
-    if not is_gpu(w):
+    if not is_cuda(w):
         return eigenvalues.by_lapack(w, types, x, compute_left, compute_right)
     if compute_left:
         return eigenvalues.by_lapack_for_gpu(w, types, x, compute_left, compute_right)

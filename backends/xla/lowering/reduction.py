@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.backends.xla.lowering.elementwise import compare, maximum, minimum, whole_bytes
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, rules, tensor
 from effax.effects import config
@@ -21,9 +22,7 @@ from effax.effects.types import (
     iinfo,
     is_bool,
     is_complex,
-    is_integer,
-    is_signed,
-    real_dtype,
+    is_inexact,
     typeof,
 )
 from effax.effects.value import is_symbolic
@@ -44,49 +43,12 @@ def plain(operation: str) -> Combine:
     return lambda w, x, y: w.simple(operation, [x, y], x.type)
 
 
-def compare(w: Writer, direction: str, x: Name, y: Name) -> Name:
-    """`x < y` and the like; NaN compares false (`NE`: true)."""
-    verdict = ShapedArray(x.shape, np.bool_)
-    return w.op(
-        f"stablehlo.compare {direction}, {x}, {y} : ({x.text}, {y.text}) -> {tensor(verdict)}",
-        verdict,
-    )
-
-
 def select(w: Writer, which: Name, x: Name, y: Name) -> Name:
     """x where `which` is true, else y."""
     return w.op(f"stablehlo.select {which}, {x}, {y} : {which.text}, {x.text}", x.type)
 
 
-def extremum(operation: str, direction: str) -> Combine:
-    """Combine by maximum or minimum; complex numbers in lexicographic order."""
-
-    def combine(w: Writer, x: Name, y: Name) -> Name:
-        if not is_complex(x.dtype):
-            return w.simple(operation, [x, y], x.type)
-        part = ShapedArray(x.shape, real_dtype(x.dtype))
-        real_x, real_y = w.simple("real", [x], part), w.simple("real", [y], part)
-        imag_x, imag_y = w.simple("imag", [x], part), w.simple("imag", [y], part)
-        tied = compare(w, "EQ", real_x, real_y)
-        first = select(
-            w, tied, compare(w, direction, imag_x, imag_y), compare(w, direction, real_x, real_y)
-        )
-        return select(w, first, x, y)
-
-    return combine
-
-
 add, mul = plain("add"), plain("multiply")
-maximum, minimum = extremum("maximum", "GT"), extremum("minimum", "LT")
-
-
-def whole_bytes(w: Writer, x: Name) -> Name:
-    """Integers of less than a byte as bytes: XLA for GPUs does not sort them, or find the least."""
-    dtype = x.dtype
-    if w.platform not in ("cuda", "gpu") or not is_integer(dtype) or bit_width(dtype) >= 8:
-        return x
-    byte = np.dtype(np.int8 if is_signed(dtype) else np.uint8)
-    return w.simple("convert", [x], x.type.update(dtype=byte))
 
 
 def reduce_text(
@@ -225,14 +187,18 @@ def _lower_position(effect: Effect, direction: str, identity: Callable[[Any], An
 
         def pick(best: Name, best_at: Name, new: Name, new_at: Name) -> list[Name]:
             verdict = ShapedArray((), np.bool_)
-            better = w.simple(
-                "or", [compare(w, direction, best, new), compare(w, "NE", best, best)], verdict
-            )
-            earlier = w.simple(
-                "and", [compare(w, "EQ", best, new), compare(w, "LT", best_at, new_at)], verdict
-            )
-            keep = w.simple("or", [better, earlier], verdict)
-            return [select(w, better, best, new), select(w, keep, best_at, new_at)]
+
+            def both(operation: str, x: Name, y: Name) -> Name:
+                return w.simple(operation, [x, y], verdict)
+
+            better, tied = compare(w, direction, best, new), compare(w, "EQ", best, new)
+            if is_inexact(best.dtype):  # a GPU compares in any order, so that of two NaN too
+                lost, other = compare(w, "NE", best, best), compare(w, "NE", new, new)
+                better = both("or", better, both("and", lost, compare(w, "EQ", new, new)))
+                tied = both("or", tied, both("and", lost, other))
+            earlier = both("and", tied, compare(w, "LT", best_at, new_at))
+            keep = both("or", better, earlier)
+            return [select(w, keep, best, new), select(w, keep, best_at, new_at)]
 
         pair = [ShapedArray(type.shape, x.dtype), type]
         return reduce_text(w, pair, [x, at], inits, [axis], pick)[1]

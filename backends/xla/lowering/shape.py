@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from effax.backends.xla.lowering.elementwise import converted, whole_bytes
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.errors import SymbolicShapeError
 from effax.effects.rows import shape
@@ -47,24 +48,28 @@ def lower_reshape(w: Writer, types: Sequence[ShapedArray], x: Name, *, shape: An
 
 @rule(shape.concatenate)
 def lower_concatenate(w: Writer, types: Sequence[ShapedArray], *xs: Name, axis: int) -> Name:
-    type = types[0]
+    xs = tuple(whole_bytes(w, x) for x in xs)
+    type = types[0].update(dtype=xs[0].dtype)
     ins = ", ".join(x.text for x in xs)
-    return w.op(
+    joined = w.op(
         f"stablehlo.concatenate {', '.join(xs)}, dim = {axis} : ({ins}) -> {tensor(type)}", type
     )
+    return converted(w, joined, types[0])
 
 
 @rule(shape.pad)
 def lower_pad(
     w: Writer, types: Sequence[ShapedArray], x: Name, value: Name, *, config: Any
 ) -> Name:
-    type = types[0]
+    x, value = whole_bytes(w, x), whole_bytes(w, value)
+    type = types[0].update(dtype=x.dtype)
     low, high, interior = (listed(c[i] for c in config) for i in range(3))
-    return w.op(
+    padded = w.op(
         f"stablehlo.pad {x}, {value}, low = {low}, high = {high}, interior = {interior} : "
         f"({x.text}, {value.text}) -> {tensor(type)}",
         type,
     )
+    return converted(w, padded, types[0])
 
 
 @rule(shape.rev)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from effax.backends.xla.lowering.reduction import whole_bytes
+from effax.backends.xla.lowering.elementwise import converted, whole_bytes
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.rows import comparison, sorting
@@ -42,10 +42,7 @@ def lower_sort(
         f"is_stable = {str(is_stable).lower()}}} : ({ins}) -> ({outs})"
     )
     found = w.ops(text, sorted_types)
-    return [
-        x if x.dtype == type.dtype else w.simple("convert", [x], type)
-        for x, type in zip(found, types, strict=True)
-    ]
+    return [converted(w, x, type) for x, type in zip(found, types, strict=True)]
 
 
 @rule(sorting.top_k)
@@ -73,8 +70,11 @@ def lower_top_k(
 
 
 def _top_k(w: Writer, x: Name, k: int, types: Sequence[ShapedArray]) -> list[Name]:
-    outs = ", ".join(map(tensor, types))
-    return w.ops(f"chlo.top_k({x}, k = {k}) : {x.text} -> ({outs})", types)
+    x = whole_bytes(w, x)
+    made = [types[0].update(dtype=x.dtype), types[1]]
+    outs = ", ".join(map(tensor, made))
+    values, places = w.ops(f"chlo.top_k({x}, k = {k}) : {x.text} -> ({outs})", made)
+    return [converted(w, values, types[0]), places]
 
 
 def _approximate_top_k(

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from effax.backends.xla.lowering.reduction import (
-    Combine,
-    add,
-    compare,
-    maximum,
-    minimum,
-    select,
-)
+from effax.backends.xla.lowering.elementwise import compare, maximum, minimum
+from effax.backends.xla.lowering.reduction import Combine, add, select
 from effax.backends.xla.lowering.shape import listed
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.effect import Effect

@@ -106,7 +106,7 @@ def _factor(i: int) -> str:
     return chr(ord("i") + i) if i < 18 else f"z_{i - 17}"
 
 
-def is_gpu(w: Writer) -> bool:
+def is_cuda(w: Writer) -> bool:
     return w.platform in ("cuda", "gpu")
 
 
@@ -119,7 +119,7 @@ def require_cpu(w: Writer, effect: Any) -> None:
 
 
 def require_lapack(w: Writer, effect: Any) -> None:
-    if not is_gpu(w):
+    if not is_cuda(w):
         require_cpu(w, effect)
 
 
@@ -162,6 +162,6 @@ def flag(value: bool) -> str:
 
 def lapack_name(w: Writer, x: Name, name: str, cusolver: str | None = None) -> str:
     """The foreign function for elements of this dtype, on this platform."""
-    if is_gpu(w):
+    if is_cuda(w):
         return f"cusolver_{cusolver or name}_ffi"
     return f"lapack_{_LETTERS[x.dtype.name]}{name}_ffi"
