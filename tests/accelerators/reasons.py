@@ -17,6 +17,10 @@ REASONS: Final[list[tuple[str, str]]] = [
         r"gradient.*polyval\(",
         "coefficients are read one by one, so that their gradients are written one by one",
     ),
+    (
+        r"H200.*linalg\.(svd|svdvals|cond|norm|matrix_rank|lstsq)\(",
+        "a NaN is looked for in each matrix, whose singular vectors cuSOLVER gives as numbers",
+    ),
     (r"linalg\.(slogdet|det)\(", "the diagonal is a sum under a mask, which fuses; JAX gathers it"),
     (
         r"trapezoid\(",

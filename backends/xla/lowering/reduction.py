@@ -192,10 +192,12 @@ def _lower_position(effect: Effect, direction: str, identity: Callable[[Any], An
                 return w.simple(operation, [x, y], verdict)
 
             better, tied = compare(w, direction, best, new), compare(w, "EQ", best, new)
-            if is_inexact(best.dtype):  # a GPU compares in any order, so that of two NaN too
-                lost, other = compare(w, "NE", best, best), compare(w, "NE", new, new)
-                better = both("or", better, both("and", lost, compare(w, "EQ", new, new)))
-                tied = both("or", tied, both("and", lost, other))
+            if is_inexact(best.dtype):
+                lost = compare(w, "NE", best, best)
+                if w.platform != "cpu":  # where pairs are compared in any order: of two NaN too
+                    tied = both("or", tied, both("and", lost, compare(w, "NE", new, new)))
+                    lost = both("and", lost, compare(w, "EQ", new, new))
+                better = both("or", better, lost)
             earlier = both("and", tied, compare(w, "LT", best_at, new_at))
             keep = both("or", better, earlier)
             return [select(w, keep, best, new), select(w, keep, best_at, new_at)]
