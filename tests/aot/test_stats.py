@@ -7,6 +7,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
+from effax.api.compiling import caches
 from effax.effects.config import config, eager_cache
 
 
@@ -209,3 +210,17 @@ def test_threads_may_ask_why_a_call_was_traced():
     for t in threads:
         t.join()
     assert not failures
+
+
+def test_caches_are_cleared_while_functions_go(monkeypatch):
+    """A reference that was read just before its function went has none."""
+
+    @effax.jit
+    def stays(x):
+        return x * 3
+
+    stays(1.0)
+    references = caches._caches.keyrefs
+    monkeypatch.setattr(caches._caches, "keyrefs", lambda: [lambda: None, *references()])
+    effax.clear_caches()
+    assert stays(1.0) == 3 and entry(stays).traces == 2

@@ -121,6 +121,7 @@ MOVED = {
     ],
     "argmax": [
         (lambda x: jnp.argmax(x.reshape(16, 256), 1), FLOATS),
+        (lambda x: jnp.argmax(x.reshape(256, 16).astype(jnp.bfloat16), 1), FLOATS),
         (lambda x: jnp.argmax(x.reshape(64, 64), 0), FLOATS),
         (lambda x: jnp.argmax(x.reshape(2, 32, 64), 1), NUMBERS),
         (lambda x: jnp.argmax(x.reshape(64, 64), 0), DIVISORS),

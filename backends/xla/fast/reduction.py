@@ -60,13 +60,17 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
     if inner == 1:
         # XLA copies Booleans twice if no block divides a row.
         copied = type.dtype == bool_ and n % _block(n)
-        return n >= LONG and not copied
+        return (n >= LONG and not copied) or type.dtype == bfloat16
     return inner >= WIDE and n >= ROWS
 
 
 def _place(effect: Effect, extremum: Effect, better: Callable[[Any, Any], Any]) -> None:
     @fast_path(effect, effect.name, on=("cpu",), when=_large)
     def place(x: Any, *, axis: int, index_dtype: Any) -> Any:
+        n, inner = typeof(x).shape[axis], math.prod(typeof(x).shape[axis + 1 :])
+        if inner == 1 and n < LONG:  # XLA's pairs of bfloat16 take up to seven times as long
+            x = convert_element_type(x, dtype=float32)
+            return effect(x, axis=axis, index_dtype=index_dtype)
         if axis == typeof(x).ndim - 1:
             return _by_value(x, extremum, index_dtype)
         return _by_rows(x, axis, better, index_dtype)
