@@ -149,7 +149,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     Array(1., dtype=float32, weak_type=True)
     """
     check_arrays("squareplus", x)
-    if is_bool(typeof(x).dtype):
+    if is_bool(typeof(x).dtype) and not is_inexact(typeof(b).dtype):
         x = _inexact("squareplus", x)
     x, b = promote_inexact(x, b, name="squareplus")
     root = elementwise.sqrt(elementwise.add(elementwise.square(x), b))

@@ -91,13 +91,14 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """
     wanted = kind if isinstance(kind, tuple) else (kind,)
     found = as_dtype(dtype)
-    for k in wanted:
-        if isinstance(k, str) and k in _KINDS:
-            if _KINDS[k](found):
-                return True
-        elif k is not None and _dtype_of_kind(k) == found:
-            return True
-    return False
+    # A list, so that a kind that does not exist is refused after one that fits too.
+    return any([k is not None and _is_of_kind(found, k) for k in wanted])
+
+
+def _is_of_kind(dtype: Any, kind: Any) -> bool:
+    if isinstance(kind, str) and kind in _KINDS:
+        return bool(_KINDS[kind](dtype))
+    return bool(_dtype_of_kind(kind) == dtype)
 
 
 def _dtype_of_kind(kind: Any) -> Any:

@@ -786,6 +786,7 @@ TABLE = [
         code=r"max|min|relu|clip|clamp|amax|amin|ptp|extrem",
         dtypes="complex64 complex128",
     ),
+    Forgiven("along no axes too floats, as in SciPy", "jsp.fft.*dctn*", "dtype", "int32"),
     Forgiven("points have as many places as there are shares", "jsp.stats.multinomial*", "value"),
     Forgiven("a number as NumPy makes it, unsigned", "jnp.uint*", "accepts", code=r"\(-"),
     Forgiven("of windows in larger steps JAX has no derivative", "large pooled", "accepts"),

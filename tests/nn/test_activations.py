@@ -112,3 +112,8 @@ def test_glu():
 def test_lists_are_refused():
     with pytest.raises(TypeError, match="relu"):
         nn.relu([1.0, 2.0])
+
+
+def test_squareplus_of_booleans_has_the_dtype_of_what_is_added():
+    assert nn.squareplus(jnp.array(True), jnp.bfloat16(2)).dtype == jnp.bfloat16
+    assert nn.squareplus(True, 4).dtype == jnp.float32

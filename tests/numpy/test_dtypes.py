@@ -41,3 +41,9 @@ def test_result_dtypes(name):
     assert not differing, f"{name}: {len(differing)} of {len(TABLE[name])}\n" + "\n".join(
         f"  {arguments}: {difference}" for arguments, difference in differing.items()
     )
+
+
+def test_a_kind_that_does_not_exist_is_refused_wherever_it_stands():
+    assert jnp.isdtype("int8", ("real floating", "integral"))
+    with pytest.raises(ValueError, match="unrecognized kind='x'"):
+        jnp.isdtype("int8", ("integral", "x"))
