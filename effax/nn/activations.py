@@ -148,7 +148,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     >>> nn.squareplus(0.0)
     Array(1., dtype=float32, weak_type=True)
     """
-    check_arrays("squareplus", x)
+    check_arrays("squareplus", x, b)
     if is_bool(typeof(x).dtype) and not is_inexact(typeof(b).dtype):
         x = _inexact("squareplus", x)
     x, b = promote_inexact(x, b, name="squareplus")

@@ -780,10 +780,10 @@ TABLE = [
     Forgiven("NaN comes through", "jnp.linalg.slogdet*|jsp.stats.truncnorm.*", "value", "nan"),
     Forgiven(
         "the larger of a complex NaN and another is a NaN, as in NumPy; in JAX often the second",
-        "*",
+        "jnp.*max*|jnp.*min*|jnp.ptp*|*.clip*|nn.relu*|lax.*max*|lax.*min*|lax.clamp*"
+        "|Array.max*|Array.min*|Array.ptp*|large jnp.max*|large jnp.min*",
         "value",
         "nan",
-        code=r"max|min|relu|clip|clamp|amax|amin|ptp|extrem",
         dtypes="complex64 complex128",
     ),
     Forgiven("along no axes too floats, as in SciPy", "jsp.fft.*dctn*", "dtype", "int32"),

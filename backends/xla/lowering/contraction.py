@@ -90,7 +90,7 @@ _ALGORITHM: Final = (
 def _stored(w: Writer, x: Name, dtypes: Sequence[Any] | None) -> Name:
     if dtypes is None or x.dtype in dtypes:
         return x
-    return w.simple("convert", [x], x.type.update(dtype=dtypes[0]))
+    return converted(w, x, x.type.update(dtype=dtypes[0]))
 
 
 def widened(w: Writer, *operands: Name, narrow: bool = False) -> list[Name]:
@@ -102,8 +102,7 @@ def widened(w: Writer, *operands: Name, narrow: bool = False) -> list[Name]:
     if w.platform != "cpu" and not narrow:
         return list(operands)
     return [
-        w.simple("convert", [x], x.type.update(dtype=_WIDE)) if x.dtype in _NARROW else x
-        for x in operands
+        converted(w, x, x.type.update(dtype=_WIDE)) if x.dtype in _NARROW else x for x in operands
     ]
 
 

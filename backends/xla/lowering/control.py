@@ -9,6 +9,7 @@ import numpy as np
 
 from effax.backends.xla.lowering.elementwise import (
     alone_in_bytes,
+    barrier,
     converted,
     is_gpu,
     whole,
@@ -51,14 +52,7 @@ def lower_remat(
 ) -> list[Name]:
     # Without operands there is no first computation that this one could be merged with.
     if again and prevent_cse and operands:
-        ins = ", ".join(x.text for x in operands)
-        operands = tuple(
-            w.ops(
-                # The short form would take attributes before the operands, unlike all others.
-                f'"stablehlo.optimization_barrier"({", ".join(operands)}) : ({ins}) -> ({ins})',
-                [x.type for x in operands],
-            )
-        )
+        operands = tuple(barrier(w, operands))
     return lower_call(w, types, *operands, program=program)
 
 
@@ -154,7 +148,6 @@ def lower_scan(
         rows = [converted(w, _row(w, x, at), t) for x, t in zip(xs, rows_of, strict=True)]
         results = w.body(body, [*fixed, *carried, *rows], "body")
         made = [results[carry + i] for i in stacked]
-        made = [converted(w, y, s.type) for s, y in zip(stacks, made, strict=True)]
         return [*results[:carry], *(_store(w, s, y, at) for s, y in zip(stacks, made, strict=True))]
 
     def test(i: Name, *_: Name) -> list[Name]:
@@ -216,6 +209,7 @@ def _row(w: Writer, x: Name, at: Name) -> Name:
 
 
 def _store(w: Writer, stack: Name, y: Name, at: Name) -> Name:
+    y = converted(w, y, stack.type)
     wide = y.type.update(shape=(1, *y.shape))
     if is_symbolic(y.shape):
         row = w.symbolic.reshape(w, y, wide)

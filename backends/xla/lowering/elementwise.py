@@ -54,7 +54,8 @@ _OPERATIONS: Final[dict[Effect, str]] = {
 }
 
 
-_OF_BITS: Final = "chlo.next_after"
+_OF_NEIGHBOURS: Final = "chlo.next_after"
+"""The operation whose results are others in a wider dtype."""
 
 
 def operation(name: str) -> Callable[..., Name]:
@@ -64,7 +65,7 @@ def operation(name: str) -> Callable[..., Name]:
         # operations are not expanded for floats of 8 bits.
         def write(w: Writer, types: Sequence[ShapedArray], *xs: Name, **_: Any) -> Name:
             (type,) = types
-            if name != _OF_BITS and bit_width(type.dtype) <= 8:
+            if name != _OF_NEIGHBOURS and bit_width(type.dtype) <= 8:
                 type = type.update(dtype=float32)
             xs = tuple(converted(w, x, type) for x in xs)
             text = tensor(type)
@@ -250,12 +251,16 @@ def converted(w: Writer, x: Name, type: ShapedArray) -> Name:
     if x.dtype == type.dtype:
         return x
     found = w.simple("convert", [x], x.type.update(dtype=type.dtype))
-    if not (is_gpu(w) and is_part(x.dtype) and _ends_within(x.dtype, x.shape[-1:])):
-        return found
-    return w.ops(
-        f'"stablehlo.optimization_barrier"({found}) : ({found.text}) -> ({found.text})',
-        [found.type],
-    )[0]
+    packed = is_gpu(w) and is_part(x.dtype) and _ends_within(x.dtype, x.shape[-1:])
+    return barrier(w, [found])[0] if packed else found
+
+
+def barrier(w: Writer, operands: Sequence[Name]) -> list[Name]:
+    """The operands, which XLA fuses with nothing, and before which it moves nothing."""
+    ins = ", ".join(x.text for x in operands)
+    # The short form would take attributes before the operands, unlike all others.
+    text = f'"stablehlo.optimization_barrier"({", ".join(operands)}) : ({ins}) -> ({ins})'
+    return w.ops(text, [x.type for x in operands])
 
 
 def alone_in_bytes(w: Writer, x: Name, sizes: Sequence[Any]) -> Name:

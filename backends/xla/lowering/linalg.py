@@ -18,18 +18,17 @@ from effax.backends.xla.lowering.matrices.calls import (
     info_type,
     is_cuda,
     lapack_name,
+    nan_unless,
     or_nan,
     require_lapack,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.matrices import adjoint, identity_like, triu
+from effax.effects.matrices import adjoint, all_finite, identity_like, triu
 from effax.effects.rows import control, linalg
 from effax.effects.rows.complex import imag, real
 from effax.effects.rows.elementwise import add, is_finite
 from effax.effects.rows.logical import and_
-from effax.effects.rows.reduction import reduce_and
 from effax.effects.rows.selection import select_n
-from effax.effects.rows.shape import broadcast_in_dim
 from effax.effects.types import ShapedArray, int32, is_complex, real_dtype, typeof
 from effax.interpreters.stage import stage
 
@@ -272,7 +271,9 @@ def lower_svd(
             found = _svd_by_qr(w, x, values, types, full_matrices)
         else:
             found = _svd_by_jacobi(w, x, values, types, compute_uv)
-        return [w.performed(_nan_unless_whole, y, x) for y in found]
+        # cuSOLVER's code is that of success for a matrix with a NaN or an infinity.
+        good = w.performed(all_finite, x)
+        return [nan_unless(w, good, y) for y in found]
     x = w.performed(_nan_unless_finite, x)
     whole = not compute_uv or full_matrices
     u_type = x.type.strong().update(shape=(*x.shape[:-2], m, m if whole else k))
@@ -292,20 +293,8 @@ def lower_svd(
 
 def _nan_unless_finite(x: Any) -> Any:
     """LAPACK's singular values of a matrix with an infinity never end; those of a NaN are NaN."""
-    return select_n(_finite(x), float("nan"), x)
-
-
-def _nan_unless_whole(result: Any, x: Any) -> Any:
-    """NaN for a matrix with a NaN or an infinity, for which cuSOLVER's code is that of success."""
-    rank = typeof(x).ndim
-    good = reduce_and(_finite(x), axes=(rank - 2, rank - 1))
-    spread = broadcast_in_dim(good, shape=typeof(result).shape, dims=tuple(range(rank - 2)))
-    return select_n(spread, float("nan"), result)
-
-
-def _finite(x: Any) -> Any:
     parts = (real(x), imag(x)) if is_complex(typeof(x).dtype) else (x,)
-    return reduce(and_, map(is_finite, parts))
+    return select_n(reduce(and_, map(is_finite, parts)), float("nan"), x)
 
 
 def _svd_by_jacobi(

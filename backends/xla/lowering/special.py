@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from effax.backends.xla.lowering.control import while_text
-from effax.backends.xla.lowering.elementwise import operation
+from effax.backends.xla.lowering.elementwise import converted, operation
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.effect import Effect
 from effax.effects.rows import special
@@ -53,10 +53,8 @@ def lower_zeta(w: Writer, types: Sequence[ShapedArray], s: Name, q: Name) -> Nam
     `zeta(s, q) = zeta(s, f) + (-1)**s * (zeta(s, 1 - f) - zeta(s, 1 - q))`.
     """
     direct = operation("chlo.zeta")
-    narrow = s.dtype.itemsize < 4
-    wide = types[0].update(dtype=float32) if narrow else types[0]
-    if narrow:
-        s, q = (w.simple("convert", [x], wide) for x in (s, q))
+    wide = types[0].update(dtype=float32) if s.dtype.itemsize < 4 else types[0]
+    s, q = (converted(w, x, wide) for x in (s, q))
 
     def step(i: Name, n: Name, s: Name, q: Name, total: Name) -> list[Name]:
         term = direct(w, [wide], s, w.performed(_place, i, q))
@@ -66,7 +64,7 @@ def lower_zeta(w: Writer, types: Sequence[ShapedArray], s: Name, q: Name) -> Nam
     n = w.performed(_terms, q)
     carry = [w.constant(0, n.type), n, s, q, w.constant(0, wide)]
     *_, total = while_text(w, carry, lambda i, n, *_: [w.performed(lt, i, n)], step)
-    return w.simple("convert", [total], types[0]) if narrow else total
+    return converted(w, total, types[0])
 
 
 def _far(q: Any) -> Any:

@@ -137,6 +137,11 @@ def or_nan(w: Writer, x: Name, info: Name, test: str = "EQ") -> Name:
         f"{tensor(flags)}",
         flags,
     )
+    return nan_unless(w, good, x)
+
+
+def nan_unless(w: Writer, good: Name, x: Name) -> Name:
+    """x, NaN in those matrices of a batch that are not good."""
     wide = x.type.update(dtype=bool_)
     mask = spread_over(w, good, wide)
     nan = w.constant(complex("nan+nanj") if is_complex(x.dtype) else float("nan"), x.type)
