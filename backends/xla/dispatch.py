@@ -22,6 +22,7 @@ from effax.backends.xla.ledger import Work
 from effax.backends.xla.lowering.writer import answered, module_text
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated
 from effax.backends.xla.scalars import constant, number
+from effax.backends.xla.special_values import Checked
 from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
@@ -148,7 +149,8 @@ def _launch(
     effect.infer(types, attributes)
     staged = stage(body, [s.type for s in specs], effect.name)
     layout = layout_of(specs, staged.program, what=effect.name)
-    executor = compile_program(staged.program, layout, single_op=not effect.higher_order)
+    leaf = not effect.higher_order
+    executor = compile_program(staged.program, layout, single_op=leaf, shared=leaf)
     launch = executor.gather(specs, layout).launch(list if effect.multiple else None)
     if not numbers:
         return launch
@@ -180,13 +182,15 @@ def compile_program(
     donate: Sequence[int] = (),
     single_op: bool = False,
     called: bool = False,
+    shared: bool = False,
     captured: Sequence[Array] = (),
     options: Mapping[str, Any] = _NO_OPTIONS,
     work: Work | None = None,
 ) -> Executor:
     """Lower a program and compile it for one device or a layout, with XLA's flags `options`.
 
-    What is done is counted in `work`, or where there is none under the program's name.
+    What is done is counted in `work`, or where there is none under the program's name. A program
+    that is `shared` is not of its caller's lines, see `Checked`.
     Raises `UnhandledEffectError` when the program's effect row holds what XLA can't answer.
     """
     check_row(program)
@@ -230,7 +234,7 @@ def compile_program(
 
         warn_of_unusable(program, donate)
     if read("debug_nans") or read("debug_infs"):
-        executor.checked = program
+        executor.checked = Checked(program, shared)
     return executor
 
 

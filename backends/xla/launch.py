@@ -14,7 +14,7 @@ from effax.backends.xla.array import Array, device_put
 from effax.backends.xla.executable import XlaRuntimeError, explain_failure, refuse_deleted
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.placement import Placement, Spec
-from effax.backends.xla.special_values import look_for_special
+from effax.backends.xla.special_values import Checked, look_for_special
 from effax.effects.handler import bottom
 
 Launch = Callable[[list[Any]], Any]
@@ -52,7 +52,7 @@ class Executor:
         self.donates = donates
         self.names: Sequence[str] = ()  # the user's, of the operands that are no captured values
         self.moves: tuple[tuple[int, Spec, Placement], ...] = ()
-        self.checked: Any = None
+        self.checked: Checked | None = None
 
     @property
     def direct(self) -> bool:

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from effax.backends.xla.array import Array
 from effax.effects.config import read
-from effax.effects.frames import describe
+from effax.effects.contexts import put
+from effax.effects.frames import Frame, describe, user_frame
 from effax.effects.program import Equation, Program, Variable
+from effax.effects.provenance import source
 from effax.effects.rows import control
 from effax.effects.types import is_inexact
 
 
+class Checked(NamedTuple):
+    """A program whose results are looked at.
+
+    One that is `shared`, by all calls of an operation or of a public function, was recorded on the
+    line of its first caller; of what it makes, the line that calls it is told.
+    """
+
+    program: Program
+    shared: bool
+
+    @property
+    def caller(self) -> Frame | None:
+        """The line to be told, whatever the equations say; None where they know it."""
+        return _caller.get() or ((source.frame or user_frame()) if self.shared else None)
+
+
+_caller: Final[ContextVar[Frame | None]] = ContextVar("effax_caller", default=None)
+"""The line that called the shared program that is being run again."""
+
+
 def look_for_special(
-    results: Sequence[Array], program: Program, specs: Sequence[Any], buffers: Sequence[Any]
+    results: Sequence[Array], checked: Checked, specs: Sequence[Any], buffers: Sequence[Any]
 ) -> None:
     """Raise `FloatingPointError` where a result holds what the settings forbid.
 
@@ -26,23 +49,33 @@ def look_for_special(
     found = special_in(results)
     if found is None:
         return
+    program, caller = checked.program, checked.caller
     usable = not any(b.is_deleted() for b in buffers)
     operands = [Array(b, s) for b, s in zip(buffers, specs, strict=True)] if usable else []
     if len(program.equations) == 1:
         e = program.equations[0]
         inner = _inside(program, e, operands) if usable else None
         if inner is not None:
-            inner[0].run(*inner[1])
+            _run_again(inner[0], inner[1], caller)
         name = e.effect.name
         sharded = f"Invalid value ({found}) encountered in sharded computation ({name})"
         told = f"invalid value ({found}) encountered in {name}" if name != "shard_map" else sharded
-        raise FloatingPointError(f"{told}, at {describe(e.frame)}")
+        raise FloatingPointError(f"{told}, at {describe(caller or e.frame)}")
     if usable:
-        program.run(*operands)
+        _run_again(program, operands, caller)
     raise FloatingPointError(
         f"invalid value ({found}) encountered in the compiled function {program.name}; its "
         "effects gave none when run one at a time, so the compiler's rearrangement of them made it"
     )
+
+
+def _run_again(program: Program, operands: Sequence[Any], caller: Frame | None) -> None:
+    """Perform a program effect by effect: whose result is special raises `FloatingPointError`."""
+    token = put(_caller, caller)
+    try:
+        program.run(*operands)
+    finally:
+        _caller.reset(token)
 
 
 def special_in(results: Sequence[Any]) -> str | None:
@@ -57,9 +90,11 @@ def _inside(
 
     The equation itself would be performed as the program was, and looked at again for ever.
     """
+    from effax.effects.rows.custom import RULED
+
     known = dict(zip(program.inputs, operands, strict=True))
     given = [known[x] if type(x) is Variable else x.value for x in e.inputs]
-    if e.effect is control.call or e.effect is control.remat:
+    if e.effect in (control.call, control.remat, *RULED):
         return e.attributes["program"], given
     if e.effect is control.cond:
         branches = e.attributes["branches"]

@@ -282,7 +282,9 @@ class _Calls:
         captured = [asarray(x) for x in staged.captured]
         layout = layout_of([*(x.spec for x in captured), *specs], staged.program, what=name)
         short = len(staged.program.equations) < _SHORT
-        made = compiled_program(staged.program, layout, captured, specs, single_op=short)
+        made = compiled_program(
+            staged.program, layout, captured, specs, single_op=short, shared=True
+        )
         return keep(self.launches, key, made.launch(builder(trees[0])), _LIMIT)
 
 

@@ -1,0 +1,69 @@
+"""`debug_nans` tells the line that asked, also of what was compiled for another line."""
+
+import re
+
+import pytest
+
+import effax
+import effax.nn as nn
+import effax.numpy as jnp
+from effax import lax
+
+# Each pair asks for the same in two places, which share what is compiled.
+_PAIRS = {
+    "effect": (
+        lambda: lax.log(jnp.array(-1.0)),
+        lambda: lax.log(jnp.array(-1.0)),
+    ),
+    "function": (
+        lambda: jnp.log(-1.0),
+        lambda: jnp.log(-1.0),
+    ),
+    "function of several effects": (
+        lambda: jnp.std(jnp.array([1.0, jnp.inf])),
+        lambda: jnp.std(jnp.array([1.0, jnp.inf])),
+    ),
+    "function with a rule": (
+        lambda: nn.softmax(jnp.array([1.0, jnp.inf])),
+        lambda: nn.softmax(jnp.array([1.0, jnp.inf])),
+    ),
+    "inside jit": (
+        lambda: effax.jit(lambda x: 1 + jnp.log(x))(-1.0),
+        lambda: effax.jit(lambda x: 2 * jnp.log(x))(-1.0),
+    ),
+    "inside a branch": (
+        lambda: lax.cond(True, lambda x: jnp.log(x), jnp.sin, -1.0),
+        lambda: lax.cond(True, lambda x: jnp.log(x), jnp.sin, -1.0),
+    ),
+    "a loop": (
+        lambda: lax.scan(lambda c, _: (jnp.log(c), c), -1.0, None, 2),
+        lambda: lax.scan(lambda c, _: (jnp.log(c), c), -1.0, None, 2),
+    ),
+    "the derivative": (
+        lambda: effax.grad(jnp.log)(-1.0),
+        lambda: effax.grad(jnp.log)(-1.0),
+    ),
+    "a decomposition": (
+        lambda: jnp.linalg.inv(jnp.zeros((2, 2))),
+        lambda: jnp.linalg.inv(jnp.zeros((2, 2))),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", _PAIRS)
+def test_line_is_that_of_the_call(what) -> None:
+    for asking in (*_PAIRS[what], *_PAIRS[what]):
+        with effax.debug_nans(True), pytest.raises(FloatingPointError) as raised:
+            asking()
+        line = asking.__code__.co_firstlineno
+        assert re.search(rf"test_nan_places\.py:{line} ", str(raised.value)), str(raised.value)
+
+
+def test_line_inside_a_jitted_function_is_its_own() -> None:
+    @effax.jit
+    def inner(x):
+        return jnp.log(x)
+
+    for asking in (lambda: inner(-1.0), lambda: effax.jit(lambda x: inner(x) + 1)(-1.0)):
+        with effax.debug_nans(True), pytest.raises(FloatingPointError, match=r"\(.*inner\)"):
+            asking()
