@@ -120,6 +120,7 @@ REFUSED: Final[dict[tuple[str, str], str]] = {
             "all_gather",
             "reduce_scatter",
             "all_to_all",
+            "ragged_all_to_all",
             "ppermute",
             "axis_index",
         )

@@ -42,6 +42,7 @@ for _effect in (
     collective.all_gather,
     collective.reduce_scatter,
     collective.all_to_all,
+    collective.ragged_all_to_all,
     collective.ppermute,
     collective.axis_index,
 ):

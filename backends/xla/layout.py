@@ -13,7 +13,7 @@ from effax.backends.xla.mesh import Mesh, NamedSharding, radices
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated, single
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, programs_in
-from effax.effects.types import ShapedArray
+from effax.effects.types import ShapedArray, complex128
 
 
 @attrs.frozen(slots=True)
@@ -225,22 +225,38 @@ def shapes_in(program: Program) -> tuple[Any, ...]:
     return found
 
 
+def _knows(program: Program, dtype: Any) -> bool:
+    """Whether some value of a program, or of one inside of it, is of a dtype."""
+    results = (x for e in program.equations for x in e.outputs)
+    return any(x.type.dtype == dtype for x in (*program.inputs, *results)) or any(
+        _knows(p, dtype) for e in program.equations for p in e.programs()
+    )
+
+
 @attrs.frozen(slots=True)
 class ModuleMesh:
     """The mesh of one module: axes fine enough that every placement in it is cut along some.
 
-    `axes` are labels, strides among the devices and lengths, the slowest first.
+    `axes` are labels, strides among the devices and lengths, the slowest first. `kind` is what the
+    devices call themselves.
     """
 
     axes: tuple[tuple[str, int, int], ...]
     size: int
+    kind: str
 
     @classmethod
     def of(cls, layout: ProgramLayout, program: Program) -> ModuleMesh:
         """The coarsest such mesh for a program.
 
-        Raises `NotImplementedError` where there is none: meshes of 2 x 3 and 3 x 2 devices.
+        Raises `NotImplementedError` where there is none: meshes of 2 x 3 and 3 x 2 devices; and for
+        complex128 on TPUs, whose compiler would end the process.
         """
+        if layout.where.device.platform == "tpu" and _knows(program, complex128):
+            raise NotImplementedError(
+                f"{program.name} has values of complex128, which XLA can't compile for several "
+                "TPUs; use complex64, or real and imaginary parts"
+            )
         size = len(layout.where.devices)
         meshes = [*meshes_in(program), *([layout.mesh] if layout.mesh else [])]
         outs = [x.placement() for x in layout.outs or () if x is not None and not _open(x)]
@@ -267,7 +283,8 @@ class ModuleMesh:
         axes = [
             (names.get((a, b // a), f"_{i}"), a, b // a) for i, (a, b) in enumerate(pairs[::-1])
         ]
-        return cls(tuple(sorted(axes, key=lambda axis: -axis[1])), size)
+        kind = layout.where.device.device_kind
+        return cls(tuple(sorted(axes, key=lambda axis: -axis[1])), size, kind)
 
     @property
     def text(self) -> str:

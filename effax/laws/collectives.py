@@ -40,6 +40,18 @@ def _rows_of(x: Any) -> Any:
     return jnp.stack([x * jnp.asarray(k + 1, typeof(x).dtype) for k in range(_N)])
 
 
+def _exchanged(x: Any) -> Any:
+    """One row to each lane, as slices of one row."""
+    rows, each = _rows_of(x), jnp.ones(_N, jnp.int32)
+    mine = jnp.full(_N, effax.lax.axis_index(_AXIS))
+    vectors = jnp.arange(_N), each, mine, each
+    return effax.lax.ragged_all_to_all(rows, jnp.zeros_like(rows), *vectors, axis_name=_AXIS)
+
+
+def _swapped(x: Any) -> Any:
+    return jnp.swapaxes(effax.vmap(_rows_of)(x), 0, 1)
+
+
 def _next(x: Any) -> Any:
     return effax.lax.ppermute(x, _AXIS, [(i, (i + 1) % _N) for i in range(_N)])
 
@@ -58,10 +70,8 @@ _COLLECTIVES: Final[tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...
     (lambda x: effax.lax.all_gather(x, _AXIS), _repeated),
     (_next, lambda x: jnp.roll(x, 1, 0)),
     (_numbered, _by_number),
-    (
-        lambda x: effax.lax.all_to_all(_rows_of(x), _AXIS, 0, 0),
-        lambda x: jnp.swapaxes(effax.vmap(_rows_of)(x), 0, 1),
-    ),
+    (lambda x: effax.lax.all_to_all(_rows_of(x), _AXIS, 0, 0), _swapped),
+    (_exchanged, _swapped),
     (
         lambda x: effax.lax.psum_scatter(_rows_of(x), _AXIS),
         lambda x: _summed(effax.vmap(_rows_of)(x)),

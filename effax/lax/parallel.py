@@ -48,7 +48,7 @@ def _length(name: Hashable) -> int:
     )
 
 
-def _varied(x: Any, names: tuple[Hashable, ...]) -> Any:
+def varied(x: Any, names: tuple[Hashable, ...]) -> Any:
     """The value, of which types say that it may differ along these axes, where they say so."""
     missing = tuple(n for n in names if n in tracked_axes() and n not in typeof(x).varying)
     return collective.pvary(x, axes=missing) if missing else x
@@ -90,7 +90,7 @@ def axis_index(axis_name: Any) -> Array:
     total: Any = None
     for name in _names(axis_name):
         size = _length(name)
-        place = _varied(collective.axis_index(axes=(name,)), (name,))
+        place = varied(collective.axis_index(axes=(name,)), (name,))
         total = place if total is None else total * size + place
     return total
 
@@ -117,7 +117,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         y = asarray(y)
         if is_bool(typeof(y).dtype):
             y = convert_element_type(y, dtype=int32, weak_type=False)
-        return collective.psum(_varied(y, names), axes=names, **option(groups))
+        return collective.psum(varied(y, names), axes=names, **option(groups))
 
     return tree_map(leaf, x)
 
@@ -182,7 +182,7 @@ def _extremum(effect: Effect, x: Any, axis_name: Any, axis_index_groups: Any) ->
     groups = checked_groups(effect.name, axis_index_groups, axis_size(axis_name))
     if groups is None:
         return tree_map(lambda y: effect(asarray(y), axes=names), x)
-    return tree_map(lambda y: effect(_varied(asarray(y), names), axes=names, **option(groups)), x)
+    return tree_map(lambda y: effect(varied(asarray(y), names), axes=names, **option(groups)), x)
 
 
 def _axis(axis: int, ndim: int) -> int:
@@ -217,7 +217,7 @@ def all_gather(
         at = _axis(axis, typeof(y).ndim + (not tiled))
         if not tiled:
             y = shape.expand_dims(y, (at,))
-        y = _varied(y, names)
+        y = varied(y, names)
         if groups is not None:
             options = {"size": len(groups[0]), **option(groups)}
             return collective.all_gather(y, axes=names, axis=at, **options)
@@ -265,7 +265,7 @@ def psum_scatter(
                 f"reduce_scatter operand scatter dimension size {typeof(y).shape[at]} must match "
                 f"shard count {size}"
             )
-        y = _varied(y, names)
+        y = varied(y, names)
         if groups is not None:
             options = {"size": size, **option(groups)}
             y = collective.reduce_scatter(y, axes=names, axis=at, **options)
@@ -310,7 +310,7 @@ def all_to_all(
     options = {"size": size, **option(groups)}
 
     def leaf(y: Any) -> Any:
-        y = _varied(asarray(y), names)
+        y = varied(asarray(y), names)
         ndim = typeof(y).ndim
         split, concat = _axis(split_axis, ndim), _axis(concat_axis, ndim)
         if tiled:
@@ -357,7 +357,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     def leaf(y: Any) -> Any:
         y = asarray(y)
         collective.ppermute.result_type(y, axes=names, perm=pairs, size=size)
-        return collective.ppermute(_varied(y, names), axes=names, perm=pairs, size=size)
+        return collective.ppermute(varied(y, names), axes=names, perm=pairs, size=size)
 
     return tree_map(leaf, x)
 
@@ -476,6 +476,6 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
                 f"pcast: the value of type {typeof(y).str_short()} may already differ along "
                 f"{set(already)}"
             )
-        return _varied(y, names)
+        return varied(y, names)
 
     return tree_map(leaf, x)

@@ -8,11 +8,12 @@ devices. Everyone else passes a collective outward, and a program that performs 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from effax.effects.effect import Effect
 from effax.effects.facts import LINEAR, POINTWISE, SOUND, STILL
-from effax.effects.types import ShapedArray, int32, is_bool, is_complex
+from effax.effects.types import ShapedArray, int32, is_bool, is_complex, is_integer
 
 if TYPE_CHECKING:
     from effax.effects.program import Program
@@ -137,6 +138,50 @@ all_to_all = Effect(
 """`all_to_all(x, axes, split, concat, size, [axis_index_groups])`: the k-th piece of x along
 `split` goes to place k of all, or of the group, which joins what it gets along `concat`. Places
 along several axes are counted in row-major order, and `size` is their number."""
+
+
+def _ragged_type(
+    input_offsets: ShapedArray,
+    send_sizes: ShapedArray,
+    output_offsets: ShapedArray,
+    recv_sizes: ShapedArray,
+    operand: ShapedArray,
+    output: ShapedArray,
+    *,
+    axes: Axes,
+    sizes: tuple[int, ...],
+    axis_index_groups: Groups = None,
+) -> ShapedArray:
+    _named("ragged_all_to_all", axes)
+    if not operand.ndim or operand.dtype != output.dtype or operand.shape[1:] != output.shape[1:]:
+        raise ValueError(
+            "ragged_all_to_all input and output must be rows of one dtype and shape, got "
+            f"{operand.str_short()} and {output.str_short()}"
+        )
+    vectors = input_offsets, send_sizes, output_offsets, recv_sizes
+    for t in vectors:
+        if t.ndim != 1 or not is_integer(t.dtype) or t.shape != input_offsets.shape:
+            raise ValueError(
+                "ragged_all_to_all offsets and sizes must be vectors of integers of one length, "
+                f"got {', '.join(t.str_short() for t in vectors)}"
+            )
+    (slices,) = input_offsets.shape
+    places = prod(sizes) if axis_index_groups is None else len(axis_index_groups[0])
+    if slices == 0 or slices % places:
+        raise ValueError(
+            f"ragged_all_to_all: the number of offsets must be a multiple of the {places} places, "
+            f"got {slices}"
+        )
+    return output.update(weak_type=False)
+
+
+ragged_all_to_all = Effect(
+    "ragged_all_to_all", family=FAMILY, typing=_ragged_type, collective=True, facts=SOUND
+)
+"""`ragged_all_to_all(input_offsets, send_sizes, output_offsets, recv_sizes, operand, output, axes,
+sizes, [axis_index_groups])`: slices of rows of the operand go to all places, of which `sizes` are
+the numbers along the axes; slice j of each vector speaks of place j, or of several slices for each
+place, those for the first place first. The output, with the rows that came."""
 
 
 def _permute_type(

@@ -7,14 +7,18 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from effax.effects.dtypes import position_dtype
 from effax.effects.effect import Effect
+from effax.effects.handler import outside
 from effax.effects.rows import collective, reduction, shape
-from effax.effects.rows.elementwise import mul
+from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.elementwise import add, mul
 from effax.effects.rows.selection import select_n
 from effax.effects.rows.shape import move_axis
 from effax.effects.types import bool_, int32, typeof
-from effax.interpreters.batch.batched import Batch, repeat, rule
+from effax.interpreters.batch.batched import BATCHED, Batch, repeat, rule
 from effax.interpreters.batch.collective_groups import collective_rule, lanes_from
+from effax.interpreters.composites.ragged_exchange import ragged_by_gathering
 
 
 def _merged(x: Any, axis: int) -> Any:
@@ -165,3 +169,31 @@ def _permute_over_several(handler: Batch, x: Any, axes: Any, perm: Any, size: in
             found = got
         lanes.append(shape.expand_dims(found, (0,)))
     return shape.concatenate(*lanes, axis=0)
+
+
+def ragged_all_to_all_batch(
+    handler: Batch, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
+) -> Any:
+    """Over the batch's own axis as it is written out; over others the lanes' rows follow each
+    other, and each place has as many more slices."""
+    effect.result_type(*operands, **attributes)  # which refuses what does not fit
+    if handler.axis_name in attributes["axes"]:
+        with outside(handler):
+            return ragged_by_gathering(*operands, **attributes)
+    values = [handler.leaves(x, BATCHED)[0] for x in operands]
+    vectors, (operand, output) = values[:4], values[4:]
+    size, many = handler.size, typeof(output).shape
+    for i, rows in ((0, typeof(operand).shape[1]), (2, many[1])):
+        t = typeof(vectors[i])
+        dtype = position_dtype(size * rows)
+        first = mul(shape.iota(dtype=dtype, shape=t.shape, dimension=0), rows)
+        vectors[i] = add(convert_element_type(vectors[i], dtype=dtype), first)
+    vectors = [shape.transpose(v, permutation=(1, 0)) for v in vectors]
+    merged = [
+        shape.reshape(x, shape=(typeof(x).shape[0] * typeof(x).shape[1], *typeof(x).shape[2:]))
+        for x in (*vectors, operand, output)
+    ]
+    return handler.value(BATCHED, [shape.reshape(effect(*merged, **attributes), shape=many)])
+
+
+Batch.overrides[collective.ragged_all_to_all] = ragged_all_to_all_batch

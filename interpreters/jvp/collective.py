@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import effax.interpreters.composites.ragged_exchange  # noqa: F401  (for handlers without a column)
 from effax.effects.effect import Effect
 from effax.effects.rows import collective
 from effax.effects.rows.comparison import eq
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import div, mul
 from effax.effects.types import typeof
-from effax.interpreters.jvp.dual import rule
+from effax.interpreters.jvp.dual import linear, rule
 
 
 def _extremum(effect: Effect) -> None:
@@ -27,3 +28,5 @@ def _extremum(effect: Effect) -> None:
 
 _extremum(collective.pmax)
 _extremum(collective.pmin)
+
+linear(collective.ragged_all_to_all, fixed=4)

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects.program import Program
-from effax.effects.rows import collective
+from effax.effects.rows import collective, shape
 from effax.effects.rows.reduction import reduce_sum
+from effax.effects.rows.selection import select_n
+from effax.interpreters.composites.ragged_exchange import arrived, brought_back, exchanged
 from effax.interpreters.transpose.control import transpose_program
 from effax.interpreters.transpose.linear import is_linear, rule, unary
 
@@ -49,6 +51,30 @@ def reduce_scatter_transpose(ct: Any, x: Any, **where: Any) -> Any:
 @unary(collective.all_to_all)
 def all_to_all_transpose(ct: Any, x: Any, *, split: int, concat: int, **where: Any) -> Any:
     return collective.all_to_all(ct, split=concat, concat=split, **where)
+
+
+@rule(collective.ragged_all_to_all, fixed=(0, 1, 2, 3))
+def ragged_all_to_all_transpose(
+    ct: Any,
+    input_offsets: Any,
+    send_sizes: Any,
+    output_offsets: Any,
+    recv_sizes: Any,
+    operand: Any,
+    output: Any,
+    **where: Any,
+) -> Sequence[Any]:
+    """Rows go back to where they came from; the output has the cotangents of those that stay."""
+    targets = exchanged(output_offsets, **{"axis_index_groups": None, **where})
+    shares: list[Any] = [None, None]
+    if is_linear(operand):
+        slices = targets, recv_sizes, input_offsets, send_sizes
+        shares[0] = brought_back(ct, *slices, operand.type, **where)
+    if is_linear(output):
+        came = arrived(targets, recv_sizes, output.type.shape[0])
+        came = shape.broadcast_in_dim(came, shape=output.type.shape, dims=(0,))
+        shares[1] = select_n(came, ct, 0)
+    return [*(None,) * 4, *shares]
 
 
 @unary(collective.ppermute)

@@ -33,7 +33,6 @@ REASONS: Final[list[tuple[str, str]]] = [
     (r"fill_diagonal", "a comparison of places over the whole array; JAX writes the diagonal"),
     (r"maximum\.accumulate", "a window over the axis; JAX's is a scan"),
     (r"argwhere|jnp\.where\(a > 0, size", "places are counted by a window, then scattered"),
-    (r"ragged_all_to_all", "emulated by an all-gather; the native operation is not written yet"),
     (
         r"scaled_matmul",
         "a product of widened operands; JAX calls cuDNN, whose flops are not counted",

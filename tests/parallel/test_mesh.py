@@ -31,6 +31,7 @@ FILES = (
     "on_a_mesh",
     "in_groups",
     "in_pieces",
+    "ragged_exchanges",
     "batches_of_matrices",
     "explicit_axes",
     "leaving",

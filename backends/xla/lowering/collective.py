@@ -7,6 +7,7 @@ mesh, so an axis is a stride and a length.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any, Final
@@ -14,12 +15,17 @@ from typing import Any, Final
 import attrs
 
 from effax.backends.xla.divergence import refuse_divergence
+from effax.backends.xla.lowering.elementwise import converted
 from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, rule, tensor, written
+from effax.effects.dtypes import bit_width, position_dtype
 from effax.effects.errors import UnboundAxisError
 from effax.effects.program import Program
 from effax.effects.rows import collective
-from effax.effects.types import ShapedArray, bool_, is_float, uint32
+from effax.effects.rows.reduction import reduce_sum
+from effax.effects.rows.shape import reshape
+from effax.effects.types import ShapedArray, bool_, is_float, typeof, uint32
 from effax.interpreters.batch.parallel import as_batch
+from effax.interpreters.composites.ragged_exchange import ragged_by_gathering
 
 
 @attrs.frozen
@@ -66,12 +72,16 @@ def _numbers(axes: Sequence[MeshAxis], start: int) -> list[int]:
 _CHANNEL: Final = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
 
 
-def _between(w: Writer, groups: list[list[int]]) -> str:
+def _between(groups: list[list[int]]) -> str:
+    return f"{_replicas(groups)}, {_CHANNEL}"
+
+
+def _replicas(groups: list[list[int]]) -> str:
     longest = max(map(len, groups))
     padded = [[*group, *[-1] * (longest - len(group))] for group in groups]
     rows = ", ".join(f"[{', '.join(map(str, group))}]" for group in padded)
     text = f"dense<[{rows}]> : tensor<{len(groups)}x{longest}xi64>"
-    return f"replica_groups = {text}, {_CHANNEL}"
+    return f"replica_groups = {text}"
 
 
 def _alone(groups: list[list[int]]) -> bool:
@@ -92,7 +102,7 @@ def _fold(operation: str, type: ShapedArray) -> str:
 
 def _all_reduce(w: Writer, x: Name, groups: list[list[int]], operation: str) -> Name:
     return w.op(
-        f'"stablehlo.all_reduce"({x}) <{{{_between(w, groups)}, use_global_device_ids}}> '
+        f'"stablehlo.all_reduce"({x}) <{{{_between(groups)}, use_global_device_ids}}> '
         f"({_fold(operation, x.type)}) : ({x.text}) -> {x.text}",
         x.type,
     )
@@ -144,7 +154,7 @@ def lower_all_gather(
     groups = _groups(w, collective.all_gather, axes, axis_index_groups)
     if _alone(groups):
         return x
-    between = _between(w, groups)
+    between = _between(groups)
     return w.op(
         f'"stablehlo.all_gather"({x}) <{{all_gather_dim = {axis} : i64, {between}, '
         f"use_global_device_ids}}> : ({x.text}) -> {tensor(types[0])}",
@@ -166,12 +176,24 @@ def lower_reduce_scatter(
     groups = _groups(w, collective.reduce_scatter, axes, axis_index_groups)
     if _alone(groups):
         return x
-    between = _between(w, groups)
+    if w.platform == "tpu" and bit_width(x.dtype) == 64:  # which their compiler does not know
+        among = {"axis_index_groups": axis_index_groups} if axis_index_groups else {}
+        options = {"axes": axes, "size": size, **among}
+        return w.performed(partial(_sum_of_pieces, axis=axis, **options), x)
+    between = _between(groups)
     return w.op(
         f'"stablehlo.reduce_scatter"({x}) <{{scatter_dimension = {axis} : i64, {between}, '
         f"use_global_device_ids}}> ({_fold('add', x.type)}) : ({x.text}) -> {tensor(types[0])}",
         types[0],
     )
+
+
+def _sum_of_pieces(x: Any, *, axis: int, size: int, **among: Any) -> Any:
+    """A `reduce_scatter` by an exchange of the pieces."""
+    pieces = collective.all_to_all(x, split=axis, concat=axis, size=size, **among)
+    lengths = typeof(x).shape
+    parts = (*lengths[:axis], size, lengths[axis] // size, *lengths[axis + 1 :])
+    return reduce_sum(reshape(pieces, shape=parts), axes=(axis,))
 
 
 @rule(collective.all_to_all)
@@ -189,12 +211,41 @@ def lower_all_to_all(
     groups = _groups(w, collective.all_to_all, axes, axis_index_groups)
     if _alone(groups):
         return x
-    between = _between(w, groups)
+    between = _between(groups)
     return w.op(
         f'"stablehlo.all_to_all"({x}) <{{split_dimension = {split} : i64, '
         f"concat_dimension = {concat} : i64, split_count = {size} : i64, {between}}}> "
         f": ({x.text}) -> {tensor(types[0])}",
         types[0],
+    )
+
+
+@rule(collective.ragged_all_to_all)
+def lower_ragged_all_to_all(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, **attributes: Any
+) -> Name:
+    """An operation of GPUs and TPUs, where the rows are of a dtype that these have themselves.
+
+    For CPUs XLA has none, and it refuses slices of more than 16 chips of TPU v5e, which don't reach
+    each other directly.
+    """
+    (type,) = types
+    *vectors, rows, output = operands
+    within = attributes.get("axis_index_groups")
+    groups = _groups(w, collective.ragged_all_to_all, attributes["axes"], within)
+    far = w.mesh is not None and w.mesh.kind == "TPU v5 lite" and w.mesh.size > 16
+    widest = 32 if w.platform == "tpu" else 128
+    known = 8 <= bit_width(type.dtype) <= widest and 0 not in (*rows.shape, *type.shape)
+    if w.platform == "cpu" or far or not known or _alone(groups):
+        return w.performed(partial(ragged_by_gathering, **attributes), *operands)
+    counted = position_dtype(rows.shape[0], type.shape[0])
+    vectors = [converted(w, v, v.type.update(dtype=counted)) for v in vectors]
+    given = [rows, output, *vectors]
+    return w.op(
+        f"stablehlo.custom_call @ragged_all_to_all({', '.join(map(str, given))}) "
+        f"{{api_version = 4 : i32, backend_config = {{{_replicas(groups)}, channel_id = 1 : i64}}}}"
+        f" : ({', '.join(x.text for x in given)}) -> {tensor(type)}",
+        type,
     )
 
 
