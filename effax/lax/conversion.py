@@ -19,6 +19,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike, Value
 from effax.keys.decorators import converts_keys
+from effax.operands.arguments import known_index
 from effax.operands.promoting import asarray
 
 
@@ -103,5 +104,7 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     Array(1., dtype=float32, weak_type=True)
     """
     return conversion.reduce_precision(
-        operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
+        operand,
+        exponent_bits=known_index("reduce_precision", "exponent_bits", exponent_bits),
+        mantissa_bits=known_index("reduce_precision", "mantissa_bits", mantissa_bits),
     )

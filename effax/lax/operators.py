@@ -28,6 +28,7 @@ from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.keys.decorators import answers_keys
 from effax.lax.meeting import meeting_shape, together
 from effax.lax.shapes import repeated
+from effax.operands.arguments import known_index
 
 if TYPE_CHECKING:
     from effax.api.compiling.function_types import BinaryOperator, TunableOperator, UnaryOperator
@@ -464,7 +465,7 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
     >>> lax.integer_pow(3, 2)
     Array(9, dtype=int32, weak_type=True)
     """
-    return elementwise.integer_pow(x, y=y)
+    return elementwise.integer_pow(x, y=known_index("integer_pow", "y", y))
 
 
 def reciprocal(x: ArrayLike) -> Array:

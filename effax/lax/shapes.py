@@ -27,7 +27,7 @@ from effax.effects.types import (
 from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value, length
 from effax.interpreters.composites.barrier import barrier
 from effax.keys.decorators import moves_keys
-from effax.operands.arguments import BroadcastError, common_shape
+from effax.operands.arguments import BroadcastError, common_shape, known_index
 from effax.operands.promoting import asarray
 
 
@@ -378,6 +378,7 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     """
     given = typeof(operand)
     at = axis_of(axis, given.ndim)
+    sizes = [known_index("split", "sizes", n) for n in sizes]
     if any(n < 0 for n in sizes):
         raise ValueError(f"Sizes passed to split must be nonnegative, got {tuple(sizes)}")
     if sum(sizes) != given.shape[at]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import whole
+from effax.effects.effect import Effect
 from effax.effects.rows import comparison, complex, conversion, elementwise, logical
 from effax.effects.rows.shape import full
 from effax.effects.types import (
@@ -24,8 +25,9 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike
+from effax.interpreters.composites.barrier import barrier
 from effax.numpy.arithmetic import choose
-from effax.operands.arguments import cast, refuse_out, strong
+from effax.operands.arguments import cast, known_index, refuse_out, strong
 from effax.operands.promoting import (
     array,
     arraylike,
@@ -120,7 +122,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     Array(2., dtype=float32, weak_type=True)
     """
     refuse_out("round", out)
-    return _round(a, decimals)
+    return _round(a, known_index("round", "decimals", decimals))
 
 
 @whole("decimals")
@@ -139,9 +141,41 @@ def _round(a: Any, decimals: int) -> Any:
         parts = complex.real(a), complex.imag(a)
         return complex.complex(*(strong(_round(x, decimals)) for x in parts))
     wide = cast(a, float32, typeof(a).weak_type) if bit_width(dtype) < 32 else a
-    scale = 10.0**decimals
-    whole_number = _round_to_even(elementwise.mul(wide, scale))
-    return cast(elementwise.div(whole_number, scale), dtype, typeof(a).weak_type)
+    return cast(_round_scaled(wide, decimals), dtype, typeof(a).weak_type)
+
+
+def _round_scaled(x: Any, decimals: int) -> Any:
+    info = finfo(typeof(x).dtype)
+    same = elementwise.stop_gradient(x)
+    if decimals < -math.log10(float(info.max)):  # zero is nearer to all than the next such number
+        return choose(elementwise.is_finite(x), elementwise.mul(same, 0.0), same)
+    up, down = elementwise.mul, elementwise.div
+    if decimals < 0:
+        up, down = down, up
+    steps = _powers_of_ten(abs(decimals))
+    scaled = _by_steps(up, x, steps)
+    rounded = _by_steps(down, _round_to_even(scaled), steps)
+    # Numbers this large are integers; and they may have become infinite.
+    few = comparison.lt(elementwise.abs(scaled), 2.0**info.nmant)
+    return choose(few, rounded, same)
+
+
+def _powers_of_ten(decimals: int) -> list[float]:
+    """Factors whose product is that power of ten, and which have reciprocals in float32 too.
+
+    No more than bring the smallest float64 above the largest.
+    """
+    count, rest = divmod(min(decimals, 650), 18)
+    return [10.0**rest, *[1e18] * count] if rest or not count else [1e18] * count
+
+
+def _by_steps(operation: Effect, x: Any, steps: list[float]) -> Any:
+    """Multiply or divide by each in turn, which XLA would do by their product."""
+    first, *others = steps
+    x = operation(x, first)
+    for step in others:
+        x = operation(barrier(x)[0], step)
+    return x
 
 
 around = round

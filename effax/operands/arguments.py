@@ -56,7 +56,11 @@ def known_index(name: str, argument: str, x: Any) -> int:
 
     Raises `TypeError` for what is no integer.
     """
-    found: int = length(known_number(name, argument, x))
+    known = known_number(name, argument, x)
+    try:
+        found: int = length(known)
+    except TypeError as error:
+        raise TypeError(f"{error}: {name} argument `{argument}` is {known!r}") from None
     return found
 
 

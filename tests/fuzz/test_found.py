@@ -42,6 +42,9 @@ jsp.special.betaln(1e6, -2.5).round(3) | Array(34.483, dtype=float32, weak_type=
 jsp.special.betaln(jnp.inf, -2.5) | Array(inf, dtype=float32, weak_type=True)
 jsp.stats.t.logpdf(2.0, jnp.array([3.4e38])).round(4) | Array([-2.9189], dtype=float32)
 jsp.stats.t.logpdf(1.9, jnp.array([3.4e38])).round(4) | Array([-2.7238998], dtype=float32)
+lax.reduce_precision(1.1, True, jnp.int8(23)) | Array(0., dtype=float32, weak_type=True)
+lax.integer_pow(3, jnp.array(2)) | Array(9, dtype=int32, weak_type=True)
+lax.split(jnp.arange(2), jnp.array([1, 1]))[1] | Array([1], dtype=int32)
 """
 
 REFUSES = """
@@ -50,6 +53,9 @@ lax.conv_general_permutations(jnp.ones(3)) | must be three strings, got Array
 lax.conv_general_permutations(("NC", "OI")) | must be three strings, got \\('NC', 'OI'\\)
 lax.conv_general_shape_tuple((1, 1, 2.5), (1, 1, 1), (1,), "SAME", None) | integer type, got \\(1, 1, 2.5\\)
 lax.conv_transpose_shape_tuple((1, 1, 2), (1, [1], 1), (1,), "SAME", None) | integer type, got \\(1, \\[1\\], 1\\)
+lax.split(jnp.arange(5), (2.0, 3)) | as an integer: split argument `sizes` is 2.0
+lax.reduce_precision(1.0, 8.0, 23) | as an integer: reduce_precision argument `exponent_bits` is 8.0
+lax.integer_pow(1.0, 2.0) | as an integer: integer_pow argument `y` is 2.0
 """
 
 
