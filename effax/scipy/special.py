@@ -256,7 +256,8 @@ def i0(x: ArrayLike) -> Array:
     1.0
     """
     (x,) = _real("i0", x)
-    return jnp.exp(jnp.abs(x)) * bessel_i0e(x)
+    half = jnp.exp(0.5 * jnp.abs(x))  # the exponential itself is infinite before the result is
+    return half * (half * bessel_i0e(x))
 
 
 @whole()
@@ -271,7 +272,8 @@ def i1(x: ArrayLike) -> Array:
     0.0
     """
     (x,) = _real("i1", x)
-    return jnp.exp(jnp.abs(x)) * bessel_i1e(x)
+    half = jnp.exp(0.5 * jnp.abs(x))  # the exponential itself is infinite before the result is
+    return half * (half * bessel_i1e(x))
 
 
 @whole()
@@ -313,7 +315,7 @@ def gamma(x: ArrayLike) -> Array:
 @own_promotion
 @whole()
 def loggamma(x: ArrayLike) -> Array:
-    """Compute the logarithm of the gamma function; NaN where x is not positive.
+    """Compute the logarithm of the gamma function; NaN where x is negative.
 
     Of complex numbers, that which is continuous off the negative real axis; NaN at the poles.
 
@@ -326,7 +328,7 @@ def loggamma(x: ArrayLike) -> Array:
     (x,) = _spread("special.loggamma", x)
     if is_complex(x.dtype):
         return strong(complex_loggamma(x))
-    return jnp.where(x > 0, _lgamma(x), math.nan)
+    return jnp.where(x >= 0, _lgamma(x), math.nan)
 
 
 @whole("exact")

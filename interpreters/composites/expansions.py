@@ -37,6 +37,12 @@ from effax.effects.rows.special import (
 from effax.effects.rows.transcendental import atan2, cos, exp, log, log1p, logaddexp, sin
 from effax.effects.types import ShapedArray, finfo, float32, is_complex, typeof
 from effax.interpreters.composites.calculus import like
+from effax.interpreters.composites.gamma_ratios import (
+    UNIFORM,
+    beta_scale,
+    gamma_scale,
+    uniform_gammas,
+)
 from effax.interpreters.stage import stage
 
 _STEPS: Final = 2000
@@ -147,9 +153,8 @@ def _upper_fraction(a: Any, x: Any, active: Any, slope: bool) -> tuple[Any, Any]
 def _gamma_parts(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
     """`x^a exp(-x) / gamma(a)`, whether it is not zero, where the fraction converges better than
     the series, and where the arguments are outside the domain."""
-    power = sub(sub(mul(a, log(x)), x), lgamma(a))
     bottom = float(finfo(typeof(a).dtype).tiny)
-    scale = exp(power)
+    scale = gamma_scale(a, x)
     wrong = either(lt(x, 0.0), lt(a, 0.0), and_(eq(a, 0.0), eq(x, 0.0)), nan(a), nan(x))
     alive = and_(gt(scale, bottom), and_(lt(x, float("inf")), not_(wrong)))
     return scale, alive, and_(gt(x, 1.0), gt(x, a)), wrong
@@ -158,24 +163,36 @@ def _gamma_parts(a: Any, x: Any) -> tuple[Any, Any, Any, Any]:
 def expand_igamma(a: Any, x: Any) -> Any:
     """The lower incomplete gamma function, by the series or one minus the fraction."""
     scale, alive, upper, wrong = _gamma_parts(a, x)
-    series, _ = _lower_series(a, x, and_(alive, not_(upper)), slope=False)
-    fraction, _ = _upper_fraction(a, x, and_(alive, upper), slope=False)
+    uniform, (below, _) = _near_middle(a, x)
+    summed = and_(alive, not_(uniform))
+    series, _ = _lower_series(a, x, and_(summed, not_(upper)), slope=False)
+    fraction, _ = _upper_fraction(a, x, and_(summed, upper), slope=False)
     far = sub(1.0, mul(scale, fraction))
     result = where(upper, far, div(mul(scale, series), a))
     result = where(alive, result, where(upper, like(a, 1.0), 0.0))
     result = where(and_(eq(a, 0.0), gt(x, 0.0)), 1.0, result)
-    result = where(eq(x, float("inf")), 1.0, result)
+    result = where(eq(x, float("inf")), 1.0, where(uniform, below, result))
     return where(wrong, float("nan"), result)
+
+
+def _near_middle(a: Any, x: Any) -> tuple[Any, tuple[Any, Any]]:
+    """The place where a is large and x near to it, and both functions there."""
+    uniform = and_(ge(a, UNIFORM), lt(abs(sub(x, a)), mul(a, 0.3)))
+    safe = where(uniform, a, UNIFORM)
+    return uniform, uniform_gammas(safe, where(uniform, x, safe))
 
 
 def expand_igammac(a: Any, x: Any) -> Any:
     """The upper incomplete gamma function, by the fraction or one minus the series."""
     scale, alive, upper, wrong = _gamma_parts(a, x)
-    series, _ = _lower_series(a, x, and_(alive, not_(upper)), slope=False)
-    fraction, _ = _upper_fraction(a, x, and_(alive, upper), slope=False)
+    uniform, (_, beyond) = _near_middle(a, x)
+    summed = and_(alive, not_(uniform))
+    series, _ = _lower_series(a, x, and_(summed, not_(upper)), slope=False)
+    fraction, _ = _upper_fraction(a, x, and_(summed, upper), slope=False)
     near = sub(1.0, div(mul(scale, series), a))
     result = where(upper, mul(scale, fraction), near)
     result = where(alive, result, where(upper, like(a, 0.0), 1.0))
+    result = where(uniform, beyond, result)
     result = where(either(eq(a, 0.0), eq(x, float("inf"))), 0.0, result)
     return where(wrong, float("nan"), result)
 
@@ -249,10 +266,8 @@ def expand_incomplete_beta(a: Any, b: Any, x: Any) -> Any:
     y = where(direct, x, sub(1.0, x))
     active = not_(either(wrong, none, every))
     fraction = _beta_fraction(p, q, y, active)
-    ratio = sub(lgamma(q), lgamma(add(p, q)))
-    # p gamma(p) is gamma(p + 1), which stays finite as p goes to zero.
-    log_scale = sub(mul(log1p(neg(y)), q), add(ratio, lgamma(add(p, 1.0))))
-    scale = exp(add(mul(log(y), p), log_scale))
+    parts = (where(active, v, 0.5) for v in (p, q, y, where(direct, sub(1.0, x), x)))
+    scale = beta_scale(*parts)
     result = mul(scale, fraction)
     result = where(direct, result, sub(1.0, result))
     result = where(every, 1.0, where(none, 0.0, result))
