@@ -39,22 +39,31 @@ from effax.experimental.sparse.derivatives import jacfwd as jacfwd
 from effax.experimental.sparse.derivatives import jacobian as jacobian
 from effax.experimental.sparse.derivatives import jacrev as jacrev
 from effax.experimental.sparse.derivatives import value_and_grad as value_and_grad
+from effax.experimental.sparse.duplicates import bcoo_sort_indices as bcoo_sort_indices
+from effax.experimental.sparse.duplicates import bcoo_sum_duplicates as bcoo_sum_duplicates
 from effax.experimental.sparse.elements import bcoo_concatenate as bcoo_concatenate
 from effax.experimental.sparse.elements import bcoo_extract as bcoo_extract
 from effax.experimental.sparse.elements import bcoo_fromdense as bcoo_fromdense
 from effax.experimental.sparse.elements import bcoo_multiply_dense as bcoo_multiply_dense
-from effax.experimental.sparse.elements import bcoo_multiply_sparse as bcoo_multiply_sparse
-from effax.experimental.sparse.elements import bcoo_sort_indices as bcoo_sort_indices
-from effax.experimental.sparse.elements import bcoo_sum_duplicates as bcoo_sum_duplicates
 from effax.experimental.sparse.elements import bcoo_todense as bcoo_todense
 from effax.experimental.sparse.elements import todense as todense
+from effax.experimental.sparse.layouts import (
+    CuSparseEfficiencyWarning as CuSparseEfficiencyWarning,
+)
+from effax.experimental.sparse.layouts import SparseEfficiencyError as SparseEfficiencyError
+from effax.experimental.sparse.layouts import SparseEfficiencyWarning as SparseEfficiencyWarning
+from effax.experimental.sparse.layouts import bcoo_update_layout as bcoo_update_layout
+from effax.experimental.sparse.multiplying import bcoo_multiply_sparse as bcoo_multiply_sparse
 from effax.experimental.sparse.products import bcoo_dot_general as bcoo_dot_general
 from effax.experimental.sparse.rearranging import bcoo_reduce_sum as bcoo_reduce_sum
-from effax.experimental.sparse.rearranging import bcoo_reshape as bcoo_reshape
 from effax.experimental.sparse.rearranging import bcoo_rev as bcoo_rev
 from effax.experimental.sparse.rearranging import bcoo_slice as bcoo_slice
 from effax.experimental.sparse.rearranging import bcoo_squeeze as bcoo_squeeze
 from effax.experimental.sparse.rearranging import bcoo_transpose as bcoo_transpose
+from effax.experimental.sparse.reshaping import bcoo_broadcast_in_dim as bcoo_broadcast_in_dim
+from effax.experimental.sparse.reshaping import bcoo_reshape as bcoo_reshape
+from effax.experimental.sparse.slicing import bcoo_dynamic_slice as bcoo_dynamic_slice
+from effax.experimental.sparse.slicing import bcoo_gather as bcoo_gather
 from effax.experimental.sparse.sparsify import sparsify as sparsify
 
 __all__ = [
@@ -63,11 +72,17 @@ __all__ = [
     "COO",
     "CSC",
     "CSR",
+    "CuSparseEfficiencyWarning",
     "JAXSparse",
+    "SparseEfficiencyError",
+    "SparseEfficiencyWarning",
+    "bcoo_broadcast_in_dim",
     "bcoo_concatenate",
     "bcoo_dot_general",
+    "bcoo_dynamic_slice",
     "bcoo_extract",
     "bcoo_fromdense",
+    "bcoo_gather",
     "bcoo_multiply_dense",
     "bcoo_multiply_sparse",
     "bcoo_reduce_sum",
@@ -79,6 +94,7 @@ __all__ = [
     "bcoo_sum_duplicates",
     "bcoo_todense",
     "bcoo_transpose",
+    "bcoo_update_layout",
     "bcsr_dot_general",
     "bcsr_fromdense",
     "bcsr_todense",

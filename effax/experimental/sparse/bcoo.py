@@ -9,6 +9,7 @@ from typing import Any
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.value import Array
+from effax.experimental.sparse.batches import shape_in_batches
 
 
 class JAXSparse:
@@ -50,7 +51,7 @@ class JAXSparse:
             batch = f", n_batch={self.n_batch}" if self.n_batch else ""  # type: ignore[attr-defined]
             dense = f", n_dense={self.n_dense}" if self.n_dense else ""  # type: ignore[attr-defined]
             return f"{kind}({self.dtype}{list(self.shape)}, nse={self.nse}{batch}{dense})"
-        except AttributeError:  # in a tree that holds other leaves than arrays
+        except (AttributeError, IndexError):  # in a tree that holds other leaves than arrays
             return f"{kind}(<invalid>)"
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
@@ -62,8 +63,9 @@ class BCOO(JAXSparse):
     """A sparse array by the positions of its elements, in batches.
 
     `data` has shape (*batch, nse, *dense) and `indices` (*batch, nse, n_sparse): the axes of
-    `shape` are batch axes, sparse ones and dense ones, in this order. Elements whose position lies
-    outside do not count, which is how unused places are filled; those at one position are summed.
+    `shape` are batch axes, sparse ones and dense ones, in this order. A batch axis of length 1 in
+    one of them, or both, is shared by all batches. Elements whose position lies outside do not
+    count, which is how unused places are filled; those at one position are summed.
 
     >>> import effax.numpy as jnp
     >>> BCOO((jnp.array([1.0, 2.0]), jnp.array([[0, 2], [1, 0]])), shape=(2, 3)).todense()
@@ -93,8 +95,9 @@ class BCOO(JAXSparse):
             batch >= 0
             and dense >= 0
             and batch + indices[-1] + dense == len(shape)
-            and data[: batch + 1] == indices[: batch + 1]
-            and data[:batch] == shape[:batch]
+            and data[batch] == indices[batch]
+            and all(n in (1, m) for n, m in zip(data[:batch], shape, strict=False))
+            and all(n in (1, m) for n, m in zip(indices[:batch], shape, strict=False))
             and data[batch + 1 :] == shape[len(shape) - dense :]
             and jnp.issubdtype(self.indices.dtype, jnp.integer)
         )
@@ -115,9 +118,11 @@ class BCOO(JAXSparse):
         made: BCOO = object.__new__(cls)
         made.data, made.indices = data, indices = children
         shape, made.indices_sorted, made.unique_indices = metadata
-        if hasattr(data, "shape") and hasattr(indices, "shape") and indices.shape:
-            more = data.ndim + indices.shape[-1] - 1 - len(shape)
-            shape = (*data.shape[: max(0, more)], *shape[max(0, -more) :])
+        if hasattr(data, "shape") and hasattr(indices, "shape") and len(indices.shape) > 1:
+            n_batch = len(indices.shape) - 2
+            others = len(data.shape) - n_batch - 1 + indices.shape[-1]
+            stored = data.shape[:n_batch], indices.shape[:n_batch]
+            shape = shape_in_batches(shape, stored, others)
         made.shape = shape
         return made
 
@@ -141,14 +146,14 @@ class BCOO(JAXSparse):
         """The number of trailing axes that are dense in each element."""
         return self.data.ndim - self.n_batch - 1
 
-    def like(self, data: Array, **changed: Any) -> BCOO:
-        """Other elements at the same positions."""
+    def like(self, data: Array, indices: Array | None = None, **changed: Any) -> BCOO:
+        """Other elements at the same positions, or at others."""
         known: dict[str, Any] = {
             "shape": self.shape,
             "indices_sorted": self.indices_sorted,
             "unique_indices": self.unique_indices,
         }
-        return BCOO((data, self.indices), **known | changed)
+        return BCOO((data, self.indices if indices is None else indices), **known | changed)
 
     # The operations below are defined in elements.py and products.py.
 
@@ -190,15 +195,29 @@ class BCOO(JAXSparse):
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
         """The same array with each position once, in order: see `bcoo_sum_duplicates`."""
-        from effax.experimental.sparse.elements import bcoo_sum_duplicates, without_zeros
+        from effax.experimental.sparse.duplicates import bcoo_sum_duplicates, without_zeros
 
         return bcoo_sum_duplicates(without_zeros(self) if remove_zeros else self, nse=nse)
 
     def sort_indices(self) -> BCOO:
         """The same array, its positions in order."""
-        from effax.experimental.sparse.elements import bcoo_sort_indices
+        from effax.experimental.sparse.duplicates import bcoo_sort_indices
 
         return bcoo_sort_indices(self)
+
+    def update_layout(
+        self,
+        *,
+        n_batch: int | None = None,
+        n_dense: int | None = None,
+        on_inefficient: str | None = "error",
+    ) -> BCOO:
+        """The same array with other numbers of batch and dense axes: see `bcoo_update_layout`."""
+        from effax.experimental.sparse.layouts import bcoo_update_layout
+
+        return bcoo_update_layout(
+            self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient
+        )
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
         """The axes in another order; batch, sparse and dense axes stay among themselves."""
@@ -213,8 +232,8 @@ class BCOO(JAXSparse):
         return self.transpose()
 
     def reshape(self, *shape: Any, order: str = "C") -> BCOO:
-        """The elements in another shape; without batch and dense axes."""
-        from effax.experimental.sparse.rearranging import bcoo_reshape
+        """The elements in another shape: see `bcoo_reshape`."""
+        from effax.experimental.sparse.reshaping import bcoo_reshape
 
         if order != "C":
             raise NotImplementedError(f"BCOO.reshape: order must be 'C', got {order!r}")
@@ -240,7 +259,7 @@ class BCOO(JAXSparse):
         return self
 
     def __getitem__(self, index: Any) -> BCOO:
-        from effax.experimental.sparse.rearranging import at
+        from effax.experimental.sparse.slicing import at
 
         return at(self, index)
 
@@ -251,7 +270,7 @@ class BCOO(JAXSparse):
         return self
 
     def _each_once(self) -> BCOO:
-        from effax.experimental.sparse.elements import bcoo_sum_duplicates
+        from effax.experimental.sparse.duplicates import bcoo_sum_duplicates
 
         return self if self.unique_indices else bcoo_sum_duplicates(self, nse=self.nse)
 
@@ -269,10 +288,10 @@ class BCOO(JAXSparse):
         return found.like(found.data**power)
 
     def __mul__(self, other: Any) -> Any:
-        from effax.experimental.sparse import elements
+        from effax.experimental.sparse import elements, multiplying
 
         if isinstance(other, BCOO):
-            return elements.bcoo_multiply_sparse(self, other)
+            return multiplying.bcoo_multiply_sparse(self, other)
         if isinstance(other, JAXSparse):
             return NotImplemented
         return self.like(elements.bcoo_multiply_dense(self, jnp.asarray(other)))

@@ -19,7 +19,7 @@ from effax.effects.tree import (
     tree_unflatten,
 )
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
-from effax.experimental.sparse.elements import bcoo_sum_duplicates
+from effax.experimental.sparse.duplicates import bcoo_sum_duplicates
 
 
 def value_and_grad(

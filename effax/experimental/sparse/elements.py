@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import effax.numpy as jnp
 from effax.api.calling.scopes import ensure_compile_time_eval
-from effax.api.mapping.vmap import vmap
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.value import Array
+from effax.experimental.sparse.batches import over_batches, stored_batches, whole_batches
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.compiling import compiled
-
-
-def _in_batches(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    for _ in range(count):
-        function = vmap(function)
-    return function
+from effax.operands.arguments import canonical_axes
 
 
 def sparse_shape(x: BCOO) -> tuple[int, ...]:
@@ -45,6 +40,11 @@ def only_inside(x: BCOO) -> Array:
     """The elements, zero where the position lies outside."""
     keep = inside(x.indices, sparse_shape(x))
     return jnp.where(keep.reshape(keep.shape + (1,) * x.n_dense), x.data, 0)
+
+
+def outside(x: BCOO) -> Array:
+    """The position at which unused places lie."""
+    return jnp.array(sparse_shape(x), x.indices.dtype)
 
 
 def todense(arr: Any) -> Array:
@@ -86,7 +86,7 @@ def bcoo_todense(mat: BCOO) -> Array:
         placed = jnp.where(inside(indices, shape[: mat.n_sparse])[:, None], indices, _far(shape))
         return jnp.zeros(shape, data.dtype).at[placed_at(placed)].add(data, mode="drop")
 
-    return _in_batches(one, mat.n_batch)(mat.data, mat.indices)
+    return over_batches(one, mat.shape[: mat.n_batch])(mat.data, mat.indices)
 
 
 def _far(shape: Sequence[int]) -> int:
@@ -130,7 +130,7 @@ def bcoo_fromdense(
     mask = mat != 0
     mask = jnp.any(mask, tuple(range(n_batch + n_sparse, mat.ndim)))
     if nse is None:
-        nse = _count(mask if isinstance(mat, Carrier) else _known_mask(mat, n_dense), n_batch)
+        nse = count(mask if isinstance(mat, Carrier) else _known_mask(mat, n_dense), n_batch)
     known = {"nse": nse, "n_batch": n_batch, "n_sparse": n_sparse}
     return _fromdense(mat, mask, index_dtype=jnp.dtype(index_dtype), **known)
 
@@ -148,7 +148,7 @@ def _fromdense(
         data = x.at[found].get(mode="fill", fill_value=0)
         return data, jnp.stack(found, -1).astype(index_dtype)
 
-    data, indices = _in_batches(one, n_batch)(mat, mask)
+    data, indices = over_batches(one, mat.shape[:n_batch])(mat, mask)
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
 
 
@@ -158,7 +158,8 @@ def _known_mask(mat: Array, n_dense: int) -> Array:
         return jnp.any(mat != 0, tuple(range(mat.ndim - n_dense, mat.ndim)))
 
 
-def _count(mask: Array, n_batch: int) -> int:
+def count(mask: Array, n_batch: int) -> int:
+    """The most elements that a batch has, of which a mask says where they are."""
     if isinstance(mask, Carrier):
         raise ConcretizationTypeError(
             mask,
@@ -193,16 +194,33 @@ def bcoo_extract(sparr: BCOO, arr: Array, *, assume_unique: bool | None = None) 
             f"{sparr.shape}"
         )
     unique = sparr.unique_indices if assume_unique is None else assume_unique
+    return sparr.like(extracted(sparr.indices, arr, unique=unique))
+
+
+def extracted(indices: Array, arr: Array, *, unique: bool) -> Array:
+    """The elements of a dense array at positions, as data of a `BCOO`.
+
+    Of the elements at one position, only the first is looked up unless `unique`.
+    """
+    n_batch = indices.ndim - 2
+    n_dense = arr.ndim - n_batch - indices.shape[-1]
 
     def one(indices: Array, x: Array) -> Array:
-        found = x.at[placed_at(indices)].get(mode="fill", fill_value=0)
+        lengths = x.shape[: indices.shape[-1]]
+        if not lengths:
+            found = jnp.broadcast_to(x, (len(indices), *x.shape))
+        elif 0 in x.shape:
+            return jnp.zeros((len(indices), *x.shape[len(lengths) :]), x.dtype)
+        else:
+            keep = inside(indices, lengths).reshape(-1, *(1,) * n_dense)
+            found = jnp.where(keep, x.at[placed_at(indices)].get(mode="clip"), 0)
         if unique:
             return found
         same = jnp.all(indices[:, None] == indices[None], -1)
-        first = jnp.argmax(same, 1) == jnp.arange(len(indices))
-        return jnp.where(first.reshape(-1, *(1,) * sparr.n_dense), found, 0)
+        first = jnp.argmax(same, 1) == jnp.arange(len(indices)) if len(indices) else same[0]
+        return jnp.where(first.reshape(-1, *(1,) * n_dense), found, 0)
 
-    return sparr.like(_in_batches(one, sparr.n_batch)(sparr.indices, arr))
+    return over_batches(one, arr.shape[:n_batch])(indices, arr)
 
 
 @compiled()
@@ -232,7 +250,7 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
         )
     v = v.reshape((1,) * (sp_mat.ndim - v.ndim) + v.shape)
     lengths = v.shape[sp_mat.n_batch : sp_mat.n_batch + sp_mat.n_sparse]
-    v = jnp.broadcast_to(v, sp_mat.shape[: sp_mat.n_batch] + v.shape[sp_mat.n_batch :])
+    batch = jnp.broadcast_shapes(stored_batches(sp_mat), v.shape[: sp_mat.n_batch])
 
     def one(data: Array, indices: Array, v: Array) -> Array:
         places = [
@@ -243,62 +261,28 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
             return data * v
         return data * v.at[tuple(places)].get(mode="fill", fill_value=0)
 
-    return _in_batches(one, sp_mat.n_batch)(sp_mat.data, sp_mat.indices, v)
-
-
-@compiled()
-def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """Multiply two sparse arrays of one shape, by looking at every pair of elements.
-
-    Raises `NotImplementedError` for dense axes or other shapes, which are not broadcast.
-
-    Args:
-      lhs, rhs: sparse arrays of one shape, without dense axes.
-
-    >>> import effax.numpy as jnp
-    >>> from effax.experimental import sparse
-    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
-    >>> sparse.bcoo_multiply_sparse(m, m).todense()
-    Array([[1., 0., 4.],
-           [0., 9., 0.]], dtype=float32)
-    """
-    _alike("multiply", lhs, rhs)
-    lengths = jnp.array(sparse_shape(lhs), lhs.indices.dtype)
-    n = lhs.nse * rhs.nse
-
-    def one(a: Array, i: Array, b: Array, j: Array) -> tuple[Array, Array]:
-        same = jnp.all(i[:, None] == j[None], -1)
-        data = jnp.where(same, a[:, None] * b[None], 0).reshape(n)
-        where = jnp.where(same[..., None], i[:, None], lengths)
-        return data, where.reshape(n, i.shape[-1])
-
-    data, indices = _in_batches(one, lhs.n_batch)(lhs.data, lhs.indices, rhs.data, rhs.indices)
-    unique = lhs.unique_indices and rhs.unique_indices
-    return BCOO((data, indices), shape=lhs.shape, unique_indices=unique)
-
-
-def _alike(what: str, lhs: BCOO, rhs: BCOO) -> None:
-    same = (lhs.shape, lhs.n_batch, lhs.n_dense) == (rhs.shape, rhs.n_batch, 0)
-    if not same:
-        raise NotImplementedError(
-            f"bcoo {what}: the operands must have the same shape and number of batch axes, and no "
-            f"dense axes, got {lhs!r} and {rhs!r}"
-        )
+    return over_batches(one, batch)(sp_mat.data, sp_mat.indices, v)
 
 
 @compiled()
 def added(lhs: BCOO, rhs: BCOO) -> BCOO:
     """The sum of two sparse arrays: the elements of both."""
-    if (lhs.shape, lhs.n_batch, lhs.n_dense) != (rhs.shape, rhs.n_batch, rhs.n_dense):
+    from effax.experimental.sparse.layouts import bcoo_update_layout
+
+    if lhs.shape != rhs.shape:
         raise NotImplementedError(
-            "the sum of sparse arrays: the operands must have the same shape and the same kinds "
-            f"of axes, got {lhs!r} and {rhs!r}"
+            f"the sum of sparse arrays: the operands must have the same shape, got {lhs!r} and "
+            f"{rhs!r}"
         )
+    n_batch, n_dense = min(lhs.n_batch, rhs.n_batch), min(lhs.n_dense, rhs.n_dense)
+    lhs, rhs = (bcoo_update_layout(x, n_batch=n_batch, n_dense=n_dense) for x in (lhs, rhs))
     return BCOO(_joined([lhs, rhs]), shape=lhs.shape)
 
 
 def _joined(operands: Sequence[BCOO]) -> tuple[Array, Array]:
     axis = operands[0].n_batch
+    if len({x.data.shape[:axis] + x.indices.shape[:axis] for x in operands}) > 1:
+        operands = [whole_batches(x) for x in operands]
     return (
         jnp.concatenate([x.data for x in operands], axis),
         jnp.concatenate([x.indices for x in operands], axis),
@@ -307,15 +291,18 @@ def _joined(operands: Sequence[BCOO]) -> tuple[Array, Array]:
 
 @compiled("dimension")
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
-    """Concatenate sparse arrays along a sparse axis.
+    """Concatenate sparse arrays along an axis.
 
     Args:
       operands: sparse arrays with the same numbers of batch and dense axes, and the same shape but
         for `dimension`.
-      dimension: the axis, counted from the start; it must be sparse.
+      dimension: the axis; negative ones count from the end.
+
+    Returns:
+      A `BCOO` with the elements of all operands; along a batch axis, with as many in a batch as
+      the operand with the most.
 
     Raises:
-      NotImplementedError: for an axis that is not sparse.
       ValueError: for arrays that do not go together.
 
     >>> import effax.numpy as jnp
@@ -324,118 +311,53 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     >>> sparse.bcoo_concatenate([m, m], dimension=1).shape
     (2, 6)
     """
-    first = operands[0]
-    axis = dimension - first.n_batch
-    if not 0 <= axis < first.n_sparse:
-        raise NotImplementedError(
-            f"bcoo_concatenate: dimension must be a sparse axis, got {dimension}"
-        )
-    moved, offset = [], 0
+    operands = [whole_batches(x) for x in operands]
+    first = operands[0] if operands else None
+    if first is None:
+        raise ValueError("bcoo_concatenate: operands must have at least one array, got none")
+    (dimension,) = canonical_axes([dimension], first.ndim)
     for x in operands:
-        rest = [(n, m) for i, (n, m) in enumerate(zip(x.shape, first.shape, strict=True))
-                if i != dimension]  # fmt: skip
-        if any(n != m for n, m in rest) or (x.n_batch, x.n_dense) != (first.n_batch, first.n_dense):
+        same = (x.ndim, x.n_batch, x.n_dense) == (first.ndim, first.n_batch, first.n_dense)
+        if not same or any(
+            n != m and i != dimension
+            for i, (n, m) in enumerate(zip(x.shape, first.shape, strict=True))
+        ):
             raise ValueError(
                 "bcoo_concatenate: the operands must have equal shapes in other axes and the same "
                 f"kinds of axes, got {first!r} and {x!r}"
             )
-        shift = jnp.zeros(x.n_sparse, x.indices.dtype).at[axis].set(offset)
-        keep = inside(x.indices, sparse_shape(x))[..., None]
-        moved.append(x.like(x.data))
-        moved[-1].indices = jnp.where(keep, x.indices + shift, jnp.iinfo(x.indices.dtype).max)
+    length = sum(x.shape[dimension] for x in operands)
+    shape = (*first.shape[:dimension], length, *first.shape[dimension + 1 :])
+    if dimension < first.n_batch:
+        nse = max(x.nse for x in operands)
+        operands = [_with_room(x, nse) for x in operands]
+        data = jnp.concatenate([x.data for x in operands], dimension)
+        indices = jnp.concatenate([x.indices for x in operands], dimension)
+        return BCOO((data, indices), shape=shape)
+    moved, offset = [], 0
+    for x in operands:
+        moved.append(_moved(x, dimension, offset, shape))
         offset += x.shape[dimension]
-    shape = (*first.shape[:dimension], offset, *first.shape[dimension + 1 :])
     return BCOO(_joined(moved), shape=shape)
 
 
-@compiled()
-def bcoo_sort_indices(mat: BCOO) -> BCOO:
-    """Return the same array with its positions in order.
-
-    Args:
-      mat: the sparse array.
-
-    >>> import effax.numpy as jnp
-    >>> from effax.experimental import sparse
-    >>> m = sparse.BCOO((jnp.array([5., 7.]), jnp.array([[2], [0]])), shape=(3,))
-    >>> sparse.bcoo_sort_indices(m).data
-    Array([7., 5.], dtype=float32)
-    """
-
-    def one(data: Array, indices: Array) -> tuple[Array, Array]:
-        order = jnp.lexsort(placed_at(indices)[::-1])
-        return data[order], indices[order]
-
-    if not mat.n_sparse:
-        return mat
-    data, indices = _in_batches(one, mat.n_batch)(mat.data, mat.indices)
-    unique = mat.unique_indices
-    return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=unique)
+def _with_room(x: BCOO, nse: int) -> BCOO:
+    """The same array with room for more elements."""
+    widths = [(0, nse - x.nse if i == x.n_batch else 0) for i in range(x.data.ndim)]
+    lead = x.indices.shape[: x.n_batch]
+    unused = jnp.broadcast_to(outside(x), (*lead, nse - x.nse, x.n_sparse))
+    return x.like(jnp.pad(x.data, widths), indices=jnp.concatenate([x.indices, unused], x.n_batch))
 
 
-@compiled()
-def without_zeros(mat: BCOO) -> BCOO:
-    """The same array, its zeros moved outside, where they do not count."""
-    zero = jnp.all(mat.data == 0, tuple(range(mat.n_batch + 1, mat.data.ndim)))
-    made = mat.like(mat.data)
-    made.indices = jnp.where(zero[..., None], _ends(mat), mat.indices)
-    return made
-
-
-def _ends(mat: BCOO) -> Array:
-    return jnp.array(sparse_shape(mat), mat.indices.dtype)
-
-
-def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
-    """Return the same array with each position once, in order.
-
-    Args:
-      mat: the sparse array.
-      nse: the number of positions to make room for; by default as many as are needed, which is not
-        known of a traced array (`ConcretizationTypeError`).
-
-    >>> import effax.numpy as jnp
-    >>> from effax.experimental import sparse
-    >>> m = sparse.BCOO((jnp.array([5., 7.]), jnp.array([[1], [1]])), shape=(3,))
-    >>> sparse.bcoo_sum_duplicates(m).data
-    Array([12.], dtype=float32)
-    """
-    ordered, counted = _in_order(mat)
-    if nse is None:
-        nse = _count(counted, mat.n_batch)
-    return _summed(ordered, counted, nse=nse)
-
-
-@compiled()
-def _in_order(mat: BCOO) -> tuple[BCOO, Array]:
-    """The array with positions in order, and where a position inside stands first."""
-    keep = inside(mat.indices, sparse_shape(mat))
-    placed = jnp.where(keep[..., None], mat.indices, _ends(mat))
-    ordered = bcoo_sort_indices(BCOO((only_inside(mat), placed), shape=mat.shape))
-    indices = ordered.indices
-    first = jnp.concatenate(
-        [
-            jnp.ones_like(indices[..., :1, 0], bool),
-            jnp.any(indices[..., 1:, :] != indices[..., :-1, :], -1),
-        ],
-        -1,
-    )[..., : mat.nse]
-    return ordered, first & inside(indices, sparse_shape(mat))
-
-
-@compiled("nse")
-def _summed(ordered: BCOO, first: Array, *, nse: int) -> BCOO:
-    ends = _ends(ordered)
-
-    def one(data: Array, indices: Array, first: Array) -> tuple[Array, Array]:
-        keep = inside(indices, sparse_shape(ordered))
-        place = jnp.where(keep, jnp.cumsum(first) - 1, nse)
-        sums = jnp.zeros((nse, *data.shape[1:]), data.dtype)
-        where = jnp.broadcast_to(ends, (nse, len(ends))).astype(indices.dtype)
-        if not nse:
-            return sums, where
-        sums = sums.at[place].add(data, mode="drop")
-        return sums, where.at[place].set(indices, mode="drop")
-
-    found = _in_batches(one, ordered.n_batch)(ordered.data, ordered.indices, first)
-    return BCOO(found, shape=ordered.shape, indices_sorted=True, unique_indices=True)
+def _moved(x: BCOO, axis: int, offset: int, shape: Sequence[int]) -> BCOO:
+    """The same array further along a sparse or dense axis of a larger array."""
+    first_dense = x.n_batch + x.n_sparse
+    if axis >= first_dense:
+        rest = shape[axis] - offset - x.shape[axis]
+        widths = [(0, 0)] * x.data.ndim
+        widths[axis - first_dense + x.n_batch + 1] = (offset, rest)
+        return x.like(jnp.pad(x.data, widths), shape=shape)
+    shift = jnp.zeros(x.n_sparse, x.indices.dtype).at[axis - x.n_batch].set(offset)
+    keep = inside(x.indices, sparse_shape(x))[..., None]
+    far = jnp.iinfo(x.indices.dtype).max
+    return x.like(x.data, indices=jnp.where(keep, x.indices + shift, far), shape=shape)

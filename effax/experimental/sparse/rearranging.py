@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.value import Array
+from effax.experimental.sparse.batches import whole_batches
 from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.compiling import compiled
-from effax.experimental.sparse.elements import beside, inside, only_inside, placed_at, sparse_shape
+from effax.experimental.sparse.duplicates import bcoo_sum_duplicates
+from effax.experimental.sparse.elements import (
+    beside,
+    inside,
+    only_inside,
+    sparse_shape,
+)
+from effax.experimental.sparse.layouts import bcoo_update_layout
+from effax.experimental.sparse.reshaping import bcoo_reshape as bcoo_reshape
 from effax.operands.arguments import canonical_axes
 
 
@@ -44,8 +52,25 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
         )
     data = mat.data.transpose(*batch, b, *(p - s + b + 1 for p in dense))
     indices = mat.indices.transpose(*batch, b, b + 1)[..., jnp.array([p - b for p in sparse], int)]
-    shape = tuple(mat.shape[p] for p in order)
-    return BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)
+    return mat.like(
+        data,
+        indices=indices,
+        shape=tuple(mat.shape[p] for p in order),
+        indices_sorted=mat.indices_sorted and sparse == tuple(range(b, s)),
+    )
+
+
+def transposed(mat: BCOO, order: Sequence[int]) -> BCOO:
+    """The axes in another order, with fewer batch and dense axes if those must mix with others."""
+
+    def stays(start: int, end: int) -> bool:
+        return sorted(order[start:end]) == list(range(start, end))
+
+    n_batch = max(b for b in range(mat.n_batch + 1) if stays(0, b))
+    n_dense = max(d for d in range(mat.n_dense + 1) if stays(mat.ndim - d, mat.ndim))
+    return bcoo_transpose(
+        bcoo_update_layout(mat, n_batch=n_batch, n_dense=n_dense), permutation=order
+    )
 
 
 @compiled("dimensions")
@@ -76,14 +101,13 @@ def bcoo_rev(operand: BCOO, *, dimensions: Sequence[int]) -> BCOO:
 
 @compiled("axes")
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """Return the sum along some axes, still sparse along the others.
+    """Return the sum along some axes, with the layout of the others.
+
+    Along a batch axis, the elements of all batches are kept, side by side.
 
     Args:
       mat: the sparse array.
-      axes: the sparse or dense axes to sum over; negative ones count from the end.
-
-    Raises:
-      NotImplementedError: for a batch axis.
+      axes: the axes to sum over; negative ones count from the end.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -91,12 +115,13 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     >>> sparse.bcoo_reduce_sum(m, axes=[1]).todense()
     Array([3., 3.], dtype=float32)
     """
-    along = {int(a) % mat.ndim for a in axes}
+    along = set(canonical_axes(axes, mat.ndim))
+    batches = [a for a in range(mat.n_batch) if a in along]
+    if batches:
+        rest = _batches_joined(mat, batches)
+        left = [a for a in range(mat.ndim) if a not in batches]
+        return bcoo_reduce_sum(rest, axes=[i for i, a in enumerate(left) if a in along])
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
-    if any(a < b for a in along):
-        raise NotImplementedError(
-            f"bcoo_reduce_sum: sums along batch axes are not supported, got {mat!r}"
-        )
     kept = [i - b for i in range(b, s) if i not in along]
     data = only_inside(mat).sum(tuple(a - s + b + 1 for a in along if a >= s))
     keep = inside(mat.indices, sparse_shape(mat))[..., None]
@@ -107,47 +132,19 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     return BCOO((data, indices), shape=shape)
 
 
-@compiled("new_sizes", "dimensions")
-def bcoo_reshape(
-    mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
-) -> BCOO:
-    """Return the elements in another shape. Raises `NotImplementedError` with batch or dense axes.
+def _batches_joined(mat: BCOO, axes: Sequence[int]) -> BCOO:
+    """The sum along batch axes: one batch with the elements of all."""
+    mat = whole_batches(mat)
+    kept = [a for a in range(mat.n_batch) if a not in axes]
+    lead = [mat.shape[a] for a in kept]
+    count = prod(mat.shape[a] for a in axes) * mat.nse
 
-    Args:
-      mat: the sparse array, without batch and dense axes.
-      new_sizes: the shape of the result; one length may be -1, and is found from the others.
-      dimensions: must be None.
+    def joined(x: Array) -> Array:
+        x = x.transpose(*kept, *axes, *range(mat.n_batch, x.ndim))
+        return x.reshape(*lead, count, *x.shape[mat.n_batch + 1 :])
 
-    >>> import effax.numpy as jnp
-    >>> from effax.experimental import sparse
-    >>> m = sparse.BCOO.fromdense(jnp.array([[1., 0., 2.], [0., 3., 0.]]))
-    >>> sparse.bcoo_reshape(m, new_sizes=(3, 2)).todense()
-    Array([[1., 0.],
-           [2., 0.],
-           [3., 0.]], dtype=float32)
-    """
-    if dimensions is not None or mat.n_batch or mat.n_dense:
-        raise NotImplementedError(
-            f"bcoo_reshape: batch axes, dense axes and `dimensions` are not supported, got {mat!r}"
-        )
-    sizes = [int(n) for n in new_sizes]
-    if -1 in sizes:
-        rest = prod(n for n in sizes if n != -1)
-        sizes[sizes.index(-1)] = mat.size // rest if rest else 0
-    if prod(sizes) != mat.size:
-        raise TypeError(f"bcoo_reshape: {mat.size} elements do not fill the shape {tuple(sizes)}")
-    position = jnp.zeros(mat.nse, mat.indices.dtype)
-    for i, n in zip(placed_at(mat.indices), mat.shape, strict=True):
-        position = position * n + i
-    found: list[Array] = []
-    for n in reversed(sizes):
-        found.insert(0, position % n if n else position)
-        position = position // n if n else position
-    keep = inside(mat.indices, mat.shape)[:, None]
-    stacked = jnp.stack(found, -1) if found else jnp.zeros((mat.nse, 0), mat.indices.dtype)
-    indices = jnp.where(keep, stacked, jnp.array(sizes, mat.indices.dtype))
-    data = only_inside(mat) if not found else mat.data
-    return BCOO((data, indices), shape=sizes, unique_indices=mat.unique_indices)
+    shape = (*lead, *mat.shape[mat.n_batch :])
+    return BCOO((joined(mat.data), joined(mat.indices)), shape=shape)
 
 
 @compiled("start_indices", "limit_indices", "strides")
@@ -181,6 +178,7 @@ def bcoo_slice(
         if not 0 <= a <= z <= n or step < 1:
             raise TypeError(f"bcoo_slice: {a}:{z}:{step} is outside of an axis of length {n}")
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
+    mat = whole_batches(mat)
     cuts = [slice(*span) for span in spans]
     data = mat.data[(*cuts[:b], slice(None), *cuts[s:])]
     indices = mat.indices[tuple(cuts[:b])]
@@ -190,7 +188,14 @@ def bcoo_slice(
         jnp.all(keep, -1, keepdims=True), (indices - starts) // by, jnp.iinfo(indices.dtype).max
     )
     shape = tuple(-(-(z - a) // step) for a, z, step in spans)
-    return BCOO((data, moved), shape=shape, unique_indices=mat.unique_indices)
+    found = BCOO((data, moved), shape=shape, unique_indices=mat.unique_indices)
+    return without_room(found)
+
+
+def without_room(mat: BCOO) -> BCOO:
+    """The same array with no more elements in a batch than there are positions."""
+    most = prod(sparse_shape(mat))
+    return bcoo_sum_duplicates(mat, nse=most) if mat.nse > most else mat
 
 
 @compiled("dimensions")
@@ -219,32 +224,3 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     data = jnp.where(keep.reshape(keep.shape + (1,) * (data.ndim - keep.ndim)), data, 0)
     shape = tuple(n for i, n in enumerate(arr.shape) if i not in gone)
     return BCOO((data, placed), shape=shape, unique_indices=arr.unique_indices)
-
-
-def at(mat: BCOO, index: Any) -> BCOO:
-    """`mat[index]` for integers and slices with positive steps."""
-    parts = list(index) if isinstance(index, tuple) else [index]
-    if Ellipsis in parts:
-        i = parts.index(Ellipsis)
-        parts[i : i + 1] = [slice(None)] * (mat.ndim - len(parts) + 1)
-    if len(parts) > mat.ndim:
-        raise IndexError(f"too many indices for {mat!r}: {len(parts)}")
-    parts += [slice(None)] * (mat.ndim - len(parts))
-    spans, gone = [], []
-    for i, (part, n) in enumerate(zip(parts, mat.shape, strict=True)):
-        if isinstance(part, int):
-            if not -n <= part < n:
-                raise IndexError(f"index {part} is out of bounds for an axis of length {n}")
-            spans.append((part % n, part % n + 1, 1))
-            gone.append(i)
-        elif isinstance(part, slice) and (part.step is None or part.step > 0):
-            start, stop, step = part.indices(n)
-            spans.append((start, max(start, stop), step))
-        else:
-            raise NotImplementedError(
-                "a sparse array can be indexed by integers and slices with positive steps, got "
-                f"{part!r}"
-            )
-    starts, stops, steps = zip(*spans, strict=True) if spans else ((), (), ())
-    found = bcoo_slice(mat, start_indices=starts, limit_indices=stops, strides=steps)
-    return bcoo_squeeze(found, dimensions=gone)
