@@ -62,6 +62,12 @@ from effax.experimental.sparse.rearranging import bcoo_squeeze as bcoo_squeeze
 from effax.experimental.sparse.rearranging import bcoo_transpose as bcoo_transpose
 from effax.experimental.sparse.reshaping import bcoo_broadcast_in_dim as bcoo_broadcast_in_dim
 from effax.experimental.sparse.reshaping import bcoo_reshape as bcoo_reshape
+from effax.experimental.sparse.sampling import (
+    bcoo_conv_general_dilated as bcoo_conv_general_dilated,
+)
+from effax.experimental.sparse.sampling import (
+    bcoo_dot_general_sampled as bcoo_dot_general_sampled,
+)
 from effax.experimental.sparse.slicing import bcoo_dynamic_slice as bcoo_dynamic_slice
 from effax.experimental.sparse.slicing import bcoo_gather as bcoo_gather
 from effax.experimental.sparse.sparsify import sparsify as sparsify
@@ -78,7 +84,9 @@ __all__ = [
     "SparseEfficiencyWarning",
     "bcoo_broadcast_in_dim",
     "bcoo_concatenate",
+    "bcoo_conv_general_dilated",
     "bcoo_dot_general",
+    "bcoo_dot_general_sampled",
     "bcoo_dynamic_slice",
     "bcoo_extract",
     "bcoo_fromdense",

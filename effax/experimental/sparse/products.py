@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import effax.numpy as jnp
-from effax.api.mapping.vmap import vmap
+from effax import lax
 from effax.effects.rows.contraction import free_dims
 from effax.effects.value import Array
+from effax.experimental.sparse.batches import over_batches
 from effax.experimental.sparse.bcoo import BCOO, JAXSparse
 from effax.experimental.sparse.compiling import compiled
-from effax.experimental.sparse.elements import inside, only_inside, sparse_shape
+from effax.experimental.sparse.elements import inside, sparse_shape
+from effax.experimental.sparse.pairing import sparse_sparse
+from effax.experimental.sparse.rearranging import bcoo_squeeze, transposed
 
 
 @compiled("dimension_numbers", "precision", "preferred_element_type")
@@ -21,23 +26,26 @@ def bcoo_dot_general(
     dimension_numbers: Any,
     precision: None = None,
     preferred_element_type: Any = None,
+    out_sharding: None = None,
 ) -> Any:
     """Compute `dot_general` where one operand is sparse, or both are.
 
     Args:
-      lhs, rhs: a `BCOO` and an array, in either order; or two `BCOO`s without batch axes.
-      dimension_numbers: as for `lax.dot_general`; batch axes are the first ones of both operands,
-        and as many as the sparse one has.
+      lhs, rhs: a `BCOO` and an array, in either order; or two `BCOO`s.
+      dimension_numbers: as for `lax.dot_general`. Any axes of a `BCOO` may be contracted or batch
+        axes of the product: batch axes, sparse ones and dense ones.
       precision: must be None.
       preferred_element_type: the dtype of the result.
+      out_sharding: must be None.
 
     Returns:
-      An array; of two `BCOO`s a `BCOO`, with an element for each pair of theirs.
+      An array; of two `BCOO`s a `BCOO` without dense axes, with an element for each pair of theirs
+      but no more than there are positions.
 
     Raises:
       TypeError: for contracted axes of different lengths.
-      NotImplementedError: for contracted axes that are dense in a sparse operand, and for other
-        batch axes.
+      ValueError: for two sparse operands, if `rhs` has batch axes that are not used, and `lhs`
+        sparse ones.
 
     >>> import effax.numpy as jnp
     >>> from effax.experimental import sparse
@@ -46,8 +54,8 @@ def bcoo_dot_general(
     >>> sparse.bcoo_dot_general(m, jnp.array([1.0, 2.0, 3.0]), dimension_numbers=numbers)
     Array([7., 6.], dtype=float32)
     """
-    if precision is not None:
-        raise NotImplementedError("bcoo_dot_general: precision must be None")
+    if precision is not None or out_sharding is not None:
+        raise NotImplementedError("bcoo_dot_general: precision and out_sharding must be None")
     (lc, rc), (lb, rb) = (tuple(tuple(map(int, axes)) for axes in p) for p in dimension_numbers)
     for i, j in (*zip(lc, rc, strict=True),) + (*zip(lb, rb, strict=True),):
         if lhs.shape[i] != rhs.shape[j]:
@@ -57,7 +65,7 @@ def bcoo_dot_general(
             )
     dims = (lc, rc), (lb, rb)
     if isinstance(lhs, BCOO) and isinstance(rhs, BCOO):
-        out: Any = _sparse_sparse(lhs, rhs, dims)
+        out: Any = sparse_sparse(lhs, rhs, dims)
     elif isinstance(lhs, BCOO):
         out = _sparse_dense(lhs, jnp.asarray(rhs), dims)
     elif isinstance(rhs, BCOO):
@@ -72,75 +80,91 @@ def bcoo_dot_general(
 
 
 def _sparse_dense(x: BCOO, y: Array, dims: Any) -> Array:
-    """The product; its axes are batch, free ones of the sparse operand, then of the other."""
+    """The product; its axes are batch, free ones of the sparse operand, then of the other.
+
+    Each axis of `x` is free, contracted, or a batch axis of the product, and it is a batch axis,
+    sparse or dense in the layout. Those two have nothing to do with each other.
+    """
     (xc, yc), (xb, yb) = dims
-    if xb:
-        n = len(xb)
-        if xb != yb or xb != tuple(range(n)) or x.n_batch < n:
-            raise NotImplementedError(
-                "bcoo_dot_general: batch axes must be the first axes of both operands, and batch "
-                f"axes of the sparse one, got {xb} and {yb} for {x!r}"
-            )
-        inner = (tuple(a - n for a in xc), tuple(a - n for a in yc)), ((), ())
-
-        def one(data: Array, indices: Array, y: Array) -> Array:
-            return _sparse_dense(BCOO((data, indices), shape=x.shape[n:]), y, inner)
-
-        for _ in xb:
-            one = vmap(one)
-        return one(x.data, x.indices, y)
-    if x.n_batch or any(a >= x.n_sparse for a in xc):
-        raise NotImplementedError(
-            "bcoo_dot_general: contracted axes must be sparse axes, and batch axes must be batch "
-            f"axes of the product, got contracted axes {xc} of {x!r}"
-        )
-    free = [a for a in range(x.n_sparse) if a not in xc]
-    rows = y.transpose(*yc, *free_dims(y.ndim, yc, ()))
-    places = tuple(x.indices[:, a] for a in xc)
-    keep = inside(x.indices, sparse_shape(x))
-    taken = (
-        rows.at[places].get(mode="clip") if places else jnp.broadcast_to(rows, (x.nse, *rows.shape))
+    partner = dict(zip((*xc, *xb), (*yc, *yb), strict=True))
+    b, s = x.n_batch, x.n_batch + x.n_sparse
+    lead = [y.shape[partner[a]] if a in partner else 1 for a in range(b)]
+    sparse = [a for a in range(b, s) if a in partner]
+    dense = [a for a in range(s, x.ndim) if a in partner]
+    used = [partner[a] for a in (*range(b), *sparse, *dense) if a in partner]
+    rows = y.transpose(*used, *free_dims(y.ndim, tuple(used), ()))
+    rows = rows.reshape(*lead, *rows.shape[sum(a in partner for a in range(b)) :])
+    scattered = [a for a in range(b, s) if a not in xc]
+    blocks = _Blocks(
+        gathered=tuple(a - b for a in sparse),
+        scattered=tuple(a - b for a in scattered),
+        lengths=sparse_shape(x),
+        contracted=tuple(a - s for a in dense if a in xc),
+        batches=tuple(a - s for a in dense if a in xb),
     )
-    data = only_inside(x)
-    rest = taken.shape[1:]
-    terms = data.reshape(data.shape + (1,) * len(rest)) * taken.reshape(
-        (x.nse,) + (1,) * x.n_dense + rest
-    )
-    if not free:
-        return terms.sum(0)
-    lengths = [x.shape[a] for a in free]
-    where = tuple(jnp.where(keep, x.indices[:, a], x.shape[a]) for a in free)
-    zeros = jnp.zeros((*lengths, *terms.shape[1:]), terms.dtype)
-    return zeros.at[where].add(terms, mode="drop")
+    out = over_batches(blocks.product, x.shape[:b])(x.data, x.indices, rows)
+    # The axes of the result by those of `x`; the free ones of `y` follow.
+    kept_dense = [a for a in dense if a in xb] + [a for a in range(s, x.ndim) if a not in partner]
+    axes = [*range(b), *scattered, *kept_dense]
+    summed = [i for i, a in enumerate(axes) if a in xc]
+    out, axes = out.sum(tuple(summed)) if summed else out, [a for a in axes if a not in xc]
+    order = [*xb, *free_dims(x.ndim, xc, xb)]
+    return out.transpose(*(axes.index(a) for a in order), *range(len(axes), out.ndim))
 
 
-def _sparse_sparse(x: BCOO, y: BCOO, dims: Any) -> BCOO:
-    (xc, yc), (xb, _) = dims
-    if xb or x.n_batch or y.n_batch or x.n_dense or y.n_dense:
-        raise NotImplementedError(
-            f"bcoo_dot_general: two sparse operands must have no batch or dense axes, got {x!r} "
-            f"and {y!r}; use vmap for batches"
-        )
-    n = x.nse * y.nse
-    i, j = jnp.array(xc, int), jnp.array(yc, int)
-    meet = jnp.all(x.indices[:, None, i] == y.indices[None, :, j], -1)
-    meet &= inside(x.indices, x.shape)[:, None] & inside(y.indices, y.shape)[None]
-    data = jnp.where(meet, x.data[:, None] * y.data[None], 0).reshape(n)
-    x_free, y_free = (free_dims(a.ndim, c, ()) for a, c in ((x, xc), (y, yc)))
-    shape = tuple([x.shape[a] for a in x_free] + [y.shape[a] for a in y_free])
-    pairs = jnp.concatenate(
-        [
-            jnp.broadcast_to(part, (x.nse, y.nse, part.shape[-1]))
-            for part in (
-                x.indices[:, None, jnp.array(x_free, int)],
-                y.indices[None, :, jnp.array(y_free, int)],
-            )
-        ],
-        -1,
-    )
-    outside = jnp.array(shape, pairs.dtype)
-    indices = jnp.where(meet[..., None], pairs, outside).reshape(n, len(shape))
-    return BCOO((data, indices), shape=shape)
+@dataclass(frozen=True)
+class _Blocks:
+    """The product of the elements of one batch with a dense array.
+
+    The dense array has an axis for each of the axes `gathered`, then for each dense axis of the
+    elements that both have, in order, then its own.
+    """
+
+    gathered: tuple[int, ...]
+    """The sparse axes along which rows are taken from the dense array."""
+    scattered: tuple[int, ...]
+    """The sparse axes of the result."""
+    lengths: tuple[int, ...]
+    """The lengths of the sparse axes."""
+    contracted: tuple[int, ...]
+    """The dense axes of elements that are contracted."""
+    batches: tuple[int, ...]
+    """The dense axes of elements that are batch axes."""
+
+    def product(self, data: Array, indices: Array, rows: Array) -> Array:
+        """Its axes: scattered ones, dense batch axes, dense free ones, those of `rows`."""
+        keep = inside(indices, self.lengths)
+        data = jnp.where(keep.reshape(-1, *(1,) * (data.ndim - 1)), data, 0)
+        places = tuple(indices[:, a] for a in self.gathered)
+        if places and 0 in rows.shape[: len(places)]:
+            taken = jnp.zeros((len(indices), *rows.shape[len(places) :]), rows.dtype)
+        elif places:
+            taken = rows.at[places].get(mode="clip")
+        else:
+            taken = jnp.broadcast_to(rows, (len(indices), *rows.shape))
+        terms = self._terms(data, taken)
+        if not self.scattered:
+            return terms.sum(0)
+        shape = tuple(self.lengths[a] for a in self.scattered)
+        zeros = jnp.zeros((*shape, *terms.shape[1:]), terms.dtype)
+        if 0 in zeros.shape:
+            return zeros
+        where = (jnp.where(keep, indices[:, a], self.lengths[a]) for a in self.scattered)
+        return zeros.at[tuple(where)].add(terms, mode="drop")
+
+    def _terms(self, data: Array, taken: Array) -> Array:
+        """Return the term that each element adds."""
+        if not self.contracted and not self.batches:
+            rest = (1,) * (taken.ndim - 1)
+            alone = taken.reshape(len(taken), *(1,) * (data.ndim - 1), *taken.shape[1:])
+            return data.reshape(*data.shape, *rest) * alone
+        both = sorted((*self.contracted, *self.batches))
+        batch = [0, *(1 + a for a in self.batches)]
+        of_taken = [0, *(1 + both.index(a) for a in self.batches)]
+        contract = [1 + a for a in self.contracted], [1 + both.index(a) for a in self.contracted]
+        dtype = jnp.result_type(data, taken)
+        data, taken = data.astype(dtype), taken.astype(dtype)
+        return lax.dot_general(data, taken, (contract, (batch, of_taken)))
 
 
 def matmul(lhs: Any, rhs: Any) -> Any:
@@ -151,12 +175,37 @@ def matmul(lhs: Any, rhs: Any) -> Any:
     lhs, rhs = (x if isinstance(x, BCOO) else jnp.asarray(x) for x in (lhs, rhs))
     if not lhs.ndim or not rhs.ndim:
         raise TypeError("matmul: operands must have at least one axis")
-    batch = max(0, min(lhs.ndim, rhs.ndim) - 2) if lhs.ndim > 1 and rhs.ndim > 1 else 0
-    if max(lhs.ndim, rhs.ndim) - 2 > batch and min(lhs.ndim, rhs.ndim) > 1:
-        raise NotImplementedError(
-            f"matmul of shapes {lhs.shape} and {rhs.shape}: batches of sparse operands are not "
-            "broadcast; use vmap"
+    left, right = max(0, lhs.ndim - 2), max(0, rhs.ndim - 2)
+    batch = jnp.broadcast_shapes(lhs.shape[:left], rhs.shape[:right])
+    # An axis that only one operand has, or that has length 1 in the other, is a free axis.
+    lhs, of_left = _without_ones(lhs, left, batch, min(left, right))
+    rhs, of_right = _without_ones(rhs, right, batch, min(left, right))
+    shared = [i for i in of_left if i in of_right]
+    of_left += ["row"] * (lhs.ndim > len(of_left) + 1)
+    of_right += ["column"] * (rhs.ndim > len(of_right) + 1)
+    k = len(of_right) - ("column" in of_right)
+    on_right = [*of_right[:k], "contracted", *of_right[k:]]
+    axes = [(of_left.index(i), on_right.index(i)) for i in shared]
+    lb, rb = ([pair[i] for pair in axes] for i in (0, 1))
+    numbers = ((lhs.ndim - 1,), (k,)), (lb, rb)
+    found = bcoo_dot_general(lhs, rhs, dimension_numbers=numbers)
+    names = [*shared, *(i for i in (*of_left, *of_right) if i not in shared)]
+    wanted = [*range(len(batch)), *(i for i in ("row", "column") if i in names)]
+    if names == wanted:
+        return found
+    order = [names.index(i) for i in wanted]
+    return transposed(found, order) if isinstance(found, BCOO) else found.transpose(order)
+
+
+def _without_ones(x: Any, count: int, batch: Sequence[int], both: int) -> tuple[Any, list[Any]]:
+    """An operand without batch axes that are 1 only here, and which of `batch` its others are."""
+    first = len(batch) - count
+    kept = [i for i in range(count)
+            if x.shape[i] == batch[first + i] or i < count - both]  # fmt: skip
+    gone = [i for i in range(count) if i not in kept]
+    if gone:
+        squeezed = (
+            bcoo_squeeze(x, dimensions=gone) if isinstance(x, BCOO) else x.squeeze(tuple(gone))
         )
-    contract = ((lhs.ndim - 1,), (max(rhs.ndim - 2, 0),))
-    axes = tuple(range(batch))
-    return bcoo_dot_general(lhs, rhs, dimension_numbers=(contract, (axes, axes)))
+        x = squeezed
+    return x, [first + i for i in kept]
