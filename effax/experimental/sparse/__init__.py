@@ -62,6 +62,10 @@ from effax.experimental.sparse.rearranging import bcoo_squeeze as bcoo_squeeze
 from effax.experimental.sparse.rearranging import bcoo_transpose as bcoo_transpose
 from effax.experimental.sparse.reshaping import bcoo_broadcast_in_dim as bcoo_broadcast_in_dim
 from effax.experimental.sparse.reshaping import bcoo_reshape as bcoo_reshape
+from effax.experimental.sparse.rows import bcsr_broadcast_in_dim as bcsr_broadcast_in_dim
+from effax.experimental.sparse.rows import bcsr_concatenate as bcsr_concatenate
+from effax.experimental.sparse.rows import bcsr_extract as bcsr_extract
+from effax.experimental.sparse.rows import bcsr_sum_duplicates as bcsr_sum_duplicates
 from effax.experimental.sparse.sampling import (
     bcoo_conv_general_dilated as bcoo_conv_general_dilated,
 )
@@ -103,8 +107,12 @@ __all__ = [
     "bcoo_todense",
     "bcoo_transpose",
     "bcoo_update_layout",
+    "bcsr_broadcast_in_dim",
+    "bcsr_concatenate",
     "bcsr_dot_general",
+    "bcsr_extract",
     "bcsr_fromdense",
+    "bcsr_sum_duplicates",
     "bcsr_todense",
     "coo_fromdense",
     "coo_matmat",

@@ -201,10 +201,10 @@ def _stack(items, axis):
         return np.stack([np.asarray(x) for x in items], axis)
     first = items[0]
     shape = first.shape[:axis] + (len(items),) + first.shape[axis:]
-    data = np.stack([np.asarray(x.data) for x in items], axis)
-    indices = np.stack([np.asarray(x.indices) for x in items], axis)
     jnp = jaxshims.target_attr("numpy")
-    return _sparse("BCOO")((jnp.asarray(data), jnp.asarray(indices)), shape=shape)
+    names = ["data", "indices", *(["indptr"] if hasattr(first, "indptr") else [])]
+    parts = [np.stack([np.asarray(getattr(x, name)) for x in items], axis) for name in names]
+    return type(first)(tuple(jnp.asarray(part) for part in parts), shape=shape)
 
 
 def _count(nse, size):
