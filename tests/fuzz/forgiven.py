@@ -489,6 +489,18 @@ TABLE = [
     ),
     Forgiven("variances in eight bits", "jnp.var* vjp|jnp.std* vjp", "value", code="dtype='float8"),
     Forgiven(
+        "the smallest of inf + 1j alone is that, and JAX's is inf, with which it begins",
+        "jax.ops.segment_min*|jax.ops.segment_max*",
+        "value",
+        why="inf",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "orders of exponential integrals are integers, by which there is no slope",
+        "jsp.special.expn*",
+        "difference",
+    ),
+    Forgiven(
         "norms of integers are floats, as NumPy's",
         "jnp.linalg.vector_norm*",
         "dtype value",

@@ -34,6 +34,7 @@ from effax.experimental.sparse.csr import csr_fromdense as csr_fromdense
 from effax.experimental.sparse.csr import csr_matmat as csr_matmat
 from effax.experimental.sparse.csr import csr_matvec as csr_matvec
 from effax.experimental.sparse.csr import csr_todense as csr_todense
+from effax.experimental.sparse.densify import todense as todense
 from effax.experimental.sparse.derivatives import grad as grad
 from effax.experimental.sparse.derivatives import jacfwd as jacfwd
 from effax.experimental.sparse.derivatives import jacobian as jacobian
@@ -46,7 +47,6 @@ from effax.experimental.sparse.elements import bcoo_extract as bcoo_extract
 from effax.experimental.sparse.elements import bcoo_fromdense as bcoo_fromdense
 from effax.experimental.sparse.elements import bcoo_multiply_dense as bcoo_multiply_dense
 from effax.experimental.sparse.elements import bcoo_todense as bcoo_todense
-from effax.experimental.sparse.elements import todense as todense
 from effax.experimental.sparse.layouts import (
     CuSparseEfficiencyWarning as CuSparseEfficiencyWarning,
 )

@@ -304,7 +304,7 @@ class BCOO(JAXSparse):
         return self * (1 / jnp.asarray(other))
 
     def __add__(self, other: Any) -> Any:
-        from effax.experimental.sparse.elements import added
+        from effax.experimental.sparse.layouts import added
 
         if isinstance(other, BCOO):
             return added(self, other)

@@ -11,7 +11,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.value import Array
 from effax.experimental.sparse.batches import over_batches, stored_batches, whole_batches
-from effax.experimental.sparse.bcoo import BCOO, JAXSparse
+from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.compiling import compiled
 from effax.operands.arguments import canonical_axes
 
@@ -45,20 +45,6 @@ def only_inside(x: BCOO) -> Array:
 def outside(x: BCOO) -> Array:
     """The position at which unused places lie."""
     return jnp.array(sparse_shape(x), x.indices.dtype)
-
-
-def todense(arr: Any) -> Array:
-    """Return a dense array: that of a sparse one, or the array as it is.
-
-    Args:
-      arr: a sparse array, or array_like.
-
-    >>> import effax.numpy as jnp
-    >>> todense(BCOO.fromdense(jnp.eye(2)))
-    Array([[1., 0.],
-           [0., 1.]], dtype=float32)
-    """
-    return arr.todense() if isinstance(arr, JAXSparse) else jnp.asarray(arr)
 
 
 @compiled()
@@ -264,22 +250,8 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Array) -> Array:
     return over_batches(one, batch)(sp_mat.data, sp_mat.indices, v)
 
 
-@compiled()
-def added(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """The sum of two sparse arrays: the elements of both."""
-    from effax.experimental.sparse.layouts import bcoo_update_layout
-
-    if lhs.shape != rhs.shape:
-        raise NotImplementedError(
-            f"the sum of sparse arrays: the operands must have the same shape, got {lhs!r} and "
-            f"{rhs!r}"
-        )
-    n_batch, n_dense = min(lhs.n_batch, rhs.n_batch), min(lhs.n_dense, rhs.n_dense)
-    lhs, rhs = (bcoo_update_layout(x, n_batch=n_batch, n_dense=n_dense) for x in (lhs, rhs))
-    return BCOO(_joined([lhs, rhs]), shape=lhs.shape)
-
-
-def _joined(operands: Sequence[BCOO]) -> tuple[Array, Array]:
+def joined(operands: Sequence[BCOO]) -> tuple[Array, Array]:
+    """The data and the indices of the elements of all arrays, which have one layout."""
     axis = operands[0].n_batch
     if len({x.data.shape[:axis] + x.indices.shape[:axis] for x in operands}) > 1:
         operands = [whole_batches(x) for x in operands]
@@ -338,7 +310,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     for x in operands:
         moved.append(_moved(x, dimension, offset, shape))
         offset += x.shape[dimension]
-    return BCOO(_joined(moved), shape=shape)
+    return BCOO(joined(moved), shape=shape)
 
 
 def _with_room(x: BCOO, nse: int) -> BCOO:

@@ -12,7 +12,7 @@ from effax.effects.value import Array
 from effax.experimental.sparse.batches import over_batches, stored_batches
 from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.compiling import compiled
-from effax.experimental.sparse.elements import inside, placed_at, sparse_shape
+from effax.experimental.sparse.elements import inside, joined, placed_at, sparse_shape
 
 
 class SparseEfficiencyError(ValueError):
@@ -169,3 +169,16 @@ def _sparse_to_batch(mat: BCOO, count: int) -> BCOO:
 
     data, indices = over_batches(one, stored_batches(mat))(mat.data, mat.indices)
     return mat.like(data, indices=indices, indices_sorted=False, unique_indices=False)
+
+
+@compiled()
+def added(lhs: BCOO, rhs: BCOO) -> BCOO:
+    """The sum of two sparse arrays: the elements of both."""
+    if lhs.shape != rhs.shape:
+        raise NotImplementedError(
+            f"the sum of sparse arrays: the operands must have the same shape, got {lhs!r} and "
+            f"{rhs!r}"
+        )
+    n_batch, n_dense = min(lhs.n_batch, rhs.n_batch), min(lhs.n_dense, rhs.n_dense)
+    lhs, rhs = (bcoo_update_layout(x, n_batch=n_batch, n_dense=n_dense) for x in (lhs, rhs))
+    return BCOO(joined([lhs, rhs]), shape=lhs.shape)

@@ -18,7 +18,6 @@ from effax.experimental.sparse.elements import (
     sparse_shape,
 )
 from effax.experimental.sparse.layouts import bcoo_update_layout
-from effax.experimental.sparse.reshaping import bcoo_reshape as bcoo_reshape
 from effax.operands.arguments import canonical_axes
 
 

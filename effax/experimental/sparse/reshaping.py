@@ -12,6 +12,7 @@ from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.compiling import compiled
 from effax.experimental.sparse.elements import inside, only_inside, placed_at, sparse_shape
 from effax.experimental.sparse.layouts import positions
+from effax.experimental.sparse.rearranging import bcoo_transpose
 
 
 @compiled("new_sizes", "dimensions")
@@ -43,8 +44,6 @@ def bcoo_reshape(
            [3., 0.]], dtype=float32)
     """
     if dimensions is not None:
-        from effax.experimental.sparse.rearranging import bcoo_transpose
-
         mat = bcoo_transpose(mat, permutation=dimensions)
     lead = mat.shape[: mat.n_batch]
     sizes = [int(n) for n in new_sizes]
