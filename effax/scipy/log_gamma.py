@@ -24,15 +24,6 @@ _FAR = 7
 _NEAR, _TERMS = 0.25, 28
 
 
-def stirling_rest(z: Array) -> Array:
-    """Return what Stirling's formula lacks of `gammaln(z)`, for z from 15 on."""
-    square = 1 / (z * z)
-    total = 1 / 1188 * square - 1 / 1680
-    for factor in (1 / 1260, -1 / 360, 1 / 12):
-        total = total * square + factor
-    return total / z
-
-
 def _stirling(z: Array) -> Array:
     inverse = 1 / z
     square, series = inverse * inverse, jnp.zeros_like(z)

@@ -13,6 +13,7 @@ from effax.effects.effect import Effect
 from effax.effects.rows import special, transcendental
 from effax.effects.types import is_complex, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
+from effax.interpreters.composites.gamma_ratios import stirling_error
 from effax.lax import bessel_i0e, bessel_i1e
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
@@ -36,7 +37,7 @@ from effax.scipy.integrals import expn as expn
 from effax.scipy.integrals import fresnel as fresnel
 from effax.scipy.integrals import sici as sici
 from effax.scipy.integrals import spence as spence
-from effax.scipy.log_gamma import complex_loggamma, stirling_rest
+from effax.scipy.log_gamma import complex_loggamma
 from effax.scipy.normal import _LOG_ROOT_2PI, firm
 from effax.scipy.normal import log_ndtr as log_ndtr
 from effax.scipy.normal import ndtr as ndtr
@@ -391,14 +392,16 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     gap = _lgamma(large) - _lgamma(small + large)
     near = _lgamma(small) + jnp.where(small == 0, 0, gap)
     safe, x = jnp.where(far, small, 15), jnp.where(far, large, 15)
-    total, rest = safe + x, stirling_rest(x) - stirling_rest(safe + x)
+    total, rest = safe + x, stirling_error(x) - stirling_error(safe + x)
     # A quotient below the normal numbers would be taken as 0, and its product with x lost.
     quotient = safe / x
     tiny = jnp.abs(quotient) < jnp.finfo(quotient.dtype).eps
     turn = jnp.where(tiny, safe, (x - 0.5) * jnp.log1p(jnp.where(tiny, 1, quotient)))
     one = _lgamma(safe) + (safe - turn - safe * jnp.log(total) + rest)
     s = jnp.where(both, small, 15)
-    two = s * jnp.log(s / total) - turn - 0.5 * jnp.log(s) + _LOG_ROOT_2PI + rest + stirling_rest(s)
+    two = (
+        s * jnp.log(s / total) - turn - 0.5 * jnp.log(s) + _LOG_ROOT_2PI + rest + stirling_error(s)
+    )
     value = jnp.where(both, two, jnp.where(far, one, near))
     return jnp.where((small > 0) & (small < math.inf) & (large == math.inf), -math.inf, value)
 

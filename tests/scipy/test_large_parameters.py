@@ -73,6 +73,37 @@ def test_counts_of_large_expectation():
     np.testing.assert_allclose(stats.chi2.cdf(2e5, 2e5), scipy.stats.chi2.cdf(2e5, 2e5), rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("gamma.logpdf", (1e5, 1e5)),
+        ("gamma.logpdf", (30.0, 20.0)),
+        ("chi2.logpdf", (1e5, 1.001e5)),
+        ("nbinom.logpmf", (1e5, 1e5, 0.5)),
+        ("nbinom.logpmf", (20.0, 40.0, 0.75)),
+        ("poisson.logpmf", (1e5, 1.01e5)),
+        ("binom.logpmf", (5e4, 1e5, 0.5)),
+        ("betabinom.logpmf", (5e4, 1e5, 1e5, 1e5)),
+        ("betabinom.logpmf", (50.0, 100.0, 20.0, 30.0)),
+        ("betabinom.logpmf", (5e4, 1e5, 2.0, 1e3)),
+        ("betabinom.logpmf", (5e4, 1e5, 0.5, 2.0)),
+    ],
+)
+def test_densities(name, given):
+    """The terms of gamma functions had rounding errors of the size of the result."""
+    family, method = name.split(".")
+    given = [float(np.float32(x)) for x in given]
+    wanted = getattr(getattr(scipy.stats, family), method)(*given)
+    found = getattr(getattr(stats, family), method)
+    np.testing.assert_allclose(found(*given), wanted, rtol=1e-5)
+    place = 2 if family == "betabinom" else 1  # SciPy's numbers of trials are integers
+    slope = effax.grad(found, place)(*given)
+    step = 1e-3 * given[place]
+    moved = [[*given[:place], given[place] + h, *given[place + 1 :]] for h in (-step, step)]
+    low, high = (getattr(getattr(scipy.stats, family), method)(*x) for x in moved)
+    np.testing.assert_allclose(slope, (high - low) / (2 * step), rtol=1e-2, atol=2e-5)
+
+
 def test_bessel_functions_are_finite_to_the_end_of_the_dtype():
     x = np.array([1.0, 89.0, 91.0, -91.0], np.float32)
     np.testing.assert_allclose(special.i0(x), scipy.special.i0(x.astype(float)), rtol=2e-5)

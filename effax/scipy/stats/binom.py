@@ -7,8 +7,8 @@ import math
 import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
-from effax.scipy.log_gamma import stirling_rest
 from effax.scipy.stats.forms import defined, elementwise, exponential
+from effax.scipy.stats.saddle_points import MANY, binomial_log
 
 __all__ = [
     "logpmf",
@@ -37,14 +37,12 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     ways = special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)
     ways = jnp.where((y == 0) | (y == n), 0, ways)  # exactly one way, without rounding
     value = ways + special.xlogy(y, p) + special.xlog1py(n - y, -p)
-    # For many trials these terms are large and cancel (Loader 2000, "Fast and accurate computation
-    # of binomial probabilities").
-    many = (y >= 15) & (n - y >= 15) & (p > 0) & (p < 1)
-    y, n, p = jnp.where(many, y, 15), jnp.where(many, n, 30), jnp.where(many, p, 0.5)
-    rest = stirling_rest(n) - stirling_rest(y) - stirling_rest(n - y)
-    rest = rest - special.kl_div(y, n * p) - special.kl_div(n - y, n * (1 - p))
-    loaders = rest + 0.5 * jnp.log(n / (2 * math.pi * y * (n - y)))
-    value = jnp.where(many, loaders, value)
+    # For many trials these terms are large and cancel.
+    many = (y >= MANY) & (n - y >= MANY) & (p > 0) & (p < 1)
+    large = binomial_log(
+        jnp.where(many, y, MANY), jnp.where(many, n - y, MANY), jnp.where(many, p, 0.5)
+    )
+    value = jnp.where(many, large, value)
     return defined(jnp.where(outside, -math.inf, value), p >= 0, p <= 1)
 
 

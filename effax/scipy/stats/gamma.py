@@ -9,6 +9,7 @@ import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
 from effax.scipy.stats.forms import defined, elementwise, exponential, logarithm
+from effax.scipy.stats.saddle_points import MANY, poisson_log
 
 __all__ = [
     "cdf",
@@ -38,7 +39,10 @@ def logpdf(x: ArrayLike, a: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     z = (x - loc) / scale
     below = z < 0
     z = jnp.where(below, 1, z)
-    value = special.xlogy(a - 1, z) - z - special.gammaln(a) - jnp.log(scale)
+    value = special.xlogy(a - 1, z) - z - special.gammaln(a)
+    many = (a >= MANY + 1) & (z > 0) & jnp.isfinite(z)  # then these terms are large and cancel
+    large = poisson_log(jnp.where(many, a - 1, MANY), jnp.where(many, z, MANY))
+    value = jnp.where(many, large, value) - jnp.log(scale)
     return defined(jnp.where(below, -math.inf, value), scale > 0)
 
 

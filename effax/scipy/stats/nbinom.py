@@ -8,6 +8,7 @@ import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
 from effax.scipy.stats.forms import elementwise, exponential
+from effax.scipy.stats.saddle_points import MANY, binomial_log
 
 __all__ = [
     "logpmf",
@@ -35,6 +36,10 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     y = jnp.where(outside, 0, y)
     ways = special.gammaln(y + n) - special.gammaln(n) - special.gammaln(y + 1)
     value = ways + special.xlogy(n, p) + special.xlog1py(y, -p)
+    # Many of both make these terms large, and they cancel: the last trial is the n-th success.
+    many = (y >= MANY) & (n >= MANY) & (p > 0) & (p < 1) & jnp.isfinite(n)
+    n, y, p = (jnp.where(many, v, other) for v, other in ((n, MANY), (y, MANY), (p, 0.5)))
+    value = jnp.where(many, binomial_log(n, y, p) + jnp.log(n / (n + y)), value)
     return jnp.where(outside, -math.inf, value)
 
 

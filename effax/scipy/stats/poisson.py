@@ -7,8 +7,8 @@ import math
 import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
-from effax.scipy.log_gamma import stirling_rest
 from effax.scipy.stats.forms import defined, elementwise, exponential
+from effax.scipy.stats.saddle_points import MANY, poisson_log
 
 __all__ = [
     "cdf",
@@ -36,12 +36,9 @@ def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     outside = (n < 0) | (n > jnp.floor(n))
     n = jnp.where(outside, 0, n)
     value = special.xlogy(n, mu) - special.gammaln(n + 1) - mu
-    # For many events these terms are large and cancel (Loader 2000, "Fast and accurate computation
-    # of binomial probabilities").
-    many = (n >= 15) & (mu > 0) & jnp.isfinite(mu)
-    large, mean = jnp.where(many, n, 15), jnp.where(many, mu, 15)
-    loaders = -special.kl_div(large, mean) - stirling_rest(large)
-    value = jnp.where(many, loaders - 0.5 * jnp.log(2 * math.pi * large), value)
+    many = (n >= MANY) & (mu > 0) & jnp.isfinite(mu)  # then these terms are large and cancel
+    large = poisson_log(jnp.where(many, n, MANY), jnp.where(many, mu, MANY))
+    value = jnp.where(many, large, value)
     return defined(jnp.where(outside, -math.inf, value), mu >= 0)
 
 
