@@ -25,7 +25,7 @@ import attrs
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.rows import elementwise, shape, special, transcendental
-from effax.effects.rows.comparison import eq, ge, gt, lt
+from effax.effects.rows.comparison import eq, ge, gt
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import (
     abs,
@@ -51,7 +51,6 @@ from effax.effects.rows.elementwise import (
     stop_gradient,
     sub,
 )
-from effax.effects.rows.logical import and_, or_
 from effax.effects.rows.selection import select_n
 from effax.effects.rows.special import (
     bessel_i0e,
@@ -92,7 +91,6 @@ from effax.effects.rows.transcendental import (
     tanh,
 )
 from effax.effects.types import finfo, is_complex, is_integer, typeof
-from effax.interpreters.composites.gamma_ratios import LARGE, beta_scale, gamma_scale
 
 Derivative = Callable[..., Any]
 
@@ -215,10 +213,7 @@ def _acosh_dx(ans: Any, x: Any) -> Any:
 def _igamma_dx(ans: Any, a: Any, x: Any) -> Any:
     """x^(a-1) exp(-x) / gamma(a)."""
     a, x = arrays(a, x)
-    small = exp(sub(sub(mul(add(a, -1.0), log(x)), x), lgamma(a)))
-    apart = or_(lt(a, LARGE), eq(x, 0.0))
-    safe, at = _where(apart, LARGE, a), _where(apart, LARGE, x)
-    return _where(apart, small, div(gamma_scale(safe, at), at))
+    return exp(sub(sub(mul(add(a, -1.0), log(x)), x), lgamma(a)))
 
 
 def _igamma_da(ans: Any, a: Any, x: Any) -> Any:
@@ -232,13 +227,9 @@ def _negated(derivative: Derivative) -> Derivative:
 def _incomplete_beta_dx(ans: Any, a: Any, b: Any, x: Any) -> Any:
     """x^(a-1) (1-x)^(b-1) / B(a, b)."""
     a, b, x = arrays(a, b, x)
-    inside = and_(gt(mul(a, b), 0.0), and_(gt(x, 0.0), lt(x, 1.0)))
-    p, q, y = (_where(inside, v, 0.5) for v in (a, b, x))
-    z = sub(1.0, y)
-    density = div(mul(beta_scale(p, q, y, z), p), mul(y, z))
     log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
     powers = add(mul(add(b, -1.0), log1p(neg(x))), mul(add(a, -1.0), log(x)))
-    return _where(inside, density, exp(sub(powers, log_beta)))
+    return exp(sub(powers, log_beta))
 
 
 # Bernoulli numbers of even index over factorials, as in the Euler-Maclaurin formula.

@@ -64,7 +64,7 @@ UNASKED: dict[str, str] = {
     **dict.fromkeys(
         ("psum", "pmax", "pmin", "all_gather", "reduce_scatter", "all_to_all", "ppermute"), _NAME
     ),
-    **dict.fromkeys(("axis_index", "pvary"), _NAME),
+    **dict.fromkeys(("axis_index", "pvary", "ragged_all_to_all"), _NAME),
     **dict.fromkeys(
         ("debug_callback", "pure_callback", "io_callback", "sequenced_callback"), _HOST
     ),

@@ -8,6 +8,9 @@ import effax.numpy as jnp
 from effax import lax
 from effax.sharding import AxisType
 
+if effax.device_count() < 8:
+    pytest.skip("test_mesh.py runs this file on eight devices", allow_module_level=True)
+
 PLACES, ROWS = 4, 6
 MESH = effax.make_mesh((2, PLACES), ("other", "i"), axis_types=(AxisType.Auto,) * 2)
 P = effax.P
