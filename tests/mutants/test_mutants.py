@@ -44,8 +44,8 @@ def test_a_check_that_is_dropped_is_missed(name):
 
 LINEAR = "psum", "all_gather", "ppermute", "all_to_all", "reduce_scatter"
 COLLECTIVES = {
-    "jvp": LINEAR,
-    "transpose": LINEAR,
+    "jvp": (*LINEAR, "ragged_all_to_all"),
+    "transpose": (*LINEAR, "ragged_all_to_all"),
     "batch": (*LINEAR, "axis_index", "pmax", "pmin"),
 }
 
