@@ -227,3 +227,24 @@ def test_an_effect_that_others_define_is_written_out():
     np.testing.assert_allclose(effax.jit(sparsify(thrice))(M).todense(), 3 * DENSE)
     found = sparsify(effax.grad(lambda m: thrice(m * m).sum()))(M)
     np.testing.assert_allclose(found.todense(), 6 * DENSE)
+
+
+_CLIPPED = lax.GatherDimensionNumbers(
+    offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)
+)
+
+
+@pytest.mark.parametrize("start", [-9, -4, -1, 0, 2, 9])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a, i: lax.dynamic_slice(a, (i, 0), (1, 3)),
+        lambda a, i: lax.gather(a, i[None, None], _CLIPPED, (1, 4), mode="clip"),
+    ],
+    ids=["dynamic_slice", "gather"],
+)
+def test_starts_outside_are_those_of_dense_arrays(function, start):
+    """Counted from the end once, or not at all, then moved inside."""
+    i = jnp.array(start)
+    for f in (sparsify(function), effax.jit(sparsify(function))):
+        np.testing.assert_array_equal(f(M, i).todense(), function(jnp.asarray(DENSE), i))

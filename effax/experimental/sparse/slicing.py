@@ -60,11 +60,19 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
             f"and the sizes must be at most {mat.shape}, got {len(start_indices)} indices and the "
             f"sizes {tuple(sizes)}"
         )
-    mat = whole_batches(mat)
-    starts = []
-    for i, n, size in zip(start_indices, mat.shape, sizes, strict=True):
-        start = jnp.asarray(i, mat.indices.dtype)
-        starts.append(jnp.clip(jnp.where(start < 0, start + n, start), 0, n - size))
+    starts = [jnp.asarray(i, mat.indices.dtype) for i in start_indices]
+    starts = [jnp.where(i < 0, i + n, i) for i, n in zip(starts, mat.shape, strict=True)]
+    return box(mat, starts, slice_sizes=sizes)
+
+
+@compiled("slice_sizes")
+def box(mat: BCOO, start_indices: Sequence[Any], *, slice_sizes: Sequence[int]) -> BCOO:
+    """The box that begins at these indices, moved to lie inside; negative ones lie before 0."""
+    mat, sizes = whole_batches(mat), slice_sizes
+    starts = [
+        jnp.clip(jnp.asarray(i, mat.indices.dtype), 0, n - size)
+        for i, n, size in zip(start_indices, mat.shape, sizes, strict=True)
+    ]
     b, s = mat.n_batch, mat.n_batch + mat.n_sparse
     zero = jnp.zeros((), mat.indices.dtype)
     data = lax.dynamic_slice(
@@ -153,7 +161,7 @@ def _boxes(
         first: list[Any] = [0] * mat.ndim
         for k, axis in enumerate(axes):
             first[axis] = row[k]
-        return bcoo_squeeze(bcoo_dynamic_slice(mat, first, slice_sizes=sizes), dimensions=gone)
+        return bcoo_squeeze(box(mat, first, slice_sizes=sizes), dimensions=gone)
 
     for _ in range(starts.ndim - 1):
         one = vmap(one)
@@ -245,12 +253,14 @@ def _with_new(mat: BCOO, new: Sequence[bool]) -> BCOO:
 def _by_arrays(mat: BCOO, parts: Sequence[Any]) -> BCOO:
     """The array by arrays of integers, broadcast against each other, among other parts."""
     chosen = [i for i, p in enumerate(parts) if isinstance(p, int) or _is_array(p)]
-    lanes = jnp.broadcast_arrays(*[jnp.asarray(parts[i], jnp.int32) for i in chosen])
     together = chosen == list(range(chosen[0], chosen[-1] + 1))
     axis_of = dict(
         zip((i for i, p in enumerate(parts) if p is not None), range(mat.ndim), strict=True)
     )
     axes = [axis_of[i] for i in chosen]
+    places = [jnp.asarray(parts[i], jnp.int32) for i in chosen]
+    places = [jnp.where(i < 0, i + mat.shape[a], i) for i, a in zip(places, axes, strict=True)]
+    lanes = jnp.broadcast_arrays(*places)
     whole = [slice(None) if i in chosen else p for i, p in enumerate(parts) if p is not None]
     cut = _sliced(mat, whole)
     sizes = [1 if a in axes else n for a, n in enumerate(cut.shape)]

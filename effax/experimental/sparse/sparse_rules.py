@@ -44,7 +44,7 @@ from effax.experimental.sparse.rearranging import (
     bcoo_transpose,
 )
 from effax.experimental.sparse.reshaping import bcoo_broadcast_in_dim
-from effax.experimental.sparse.slicing import bcoo_dynamic_slice, bcoo_gather
+from effax.experimental.sparse.slicing import bcoo_gather, box
 from effax.experimental.sparse.structures import same_positions, with_data
 from effax.experimental.sparse.vectors import by_position
 
@@ -268,7 +268,8 @@ def slice_(
 @rule(indexing.dynamic_slice)
 def slice_at(x: Any, *starts: Any, sizes: tuple[int, ...]) -> BCOO:
     """A box of the array, whose start need not be known."""
-    return bcoo_dynamic_slice(by_position(x), starts, sizes)
+    found: BCOO = box(by_position(x), starts, slice_sizes=sizes)
+    return found
 
 
 @rule(indexing.gather)
