@@ -24,7 +24,8 @@ from effax.lax.place_groups import checked_groups, lengths_by_place, of_place, o
 from effax.operands.promoting import asarray
 
 
-def _names(axis_name: Any) -> tuple[Hashable, ...]:
+def axis_names(axis_name: Any) -> tuple[Hashable, ...]:
+    """A name, or a tuple of them, as a tuple."""
     return axis_name if isinstance(axis_name, tuple) else (axis_name,)
 
 
@@ -66,7 +67,7 @@ def axis_size(axis_name: Any) -> int:
     >>> effax.vmap(lambda x: x * effax.lax.axis_size("i"), axis_name="i")(effax.numpy.ones(3))
     Array([3., 3., 3.], dtype=float32)
     """
-    return prod(map(_length, _names(axis_name)))
+    return prod(map(_length, axis_names(axis_name)))
 
 
 def _number(axis_name: Any, groups: Any) -> Any:
@@ -88,7 +89,7 @@ def axis_index(axis_name: Any) -> Array:
     Array([0, 1, 2], dtype=int32)
     """
     total: Any = None
-    for name in _names(axis_name):
+    for name in axis_names(axis_name):
         size = _length(name)
         place = varied(collective.axis_index(axes=(name,)), (name,))
         total = place if total is None else total * size + place
@@ -109,7 +110,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Array([0.        , 0.16666667, 0.33333334, 0.5       ], dtype=float32)
     """
     groups = checked_groups("psum", axis_index_groups, axis_size(axis_name))
-    names, size = _names(axis_name), _number(axis_name, groups)
+    names, size = axis_names(axis_name), _number(axis_name, groups)
 
     def leaf(y: Any) -> Any:
         if type(y) in LITERALS:
@@ -178,7 +179,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def _extremum(effect: Effect, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
-    names = _names(axis_name)
+    names = axis_names(axis_name)
     groups = checked_groups(effect.name, axis_index_groups, axis_size(axis_name))
     if groups is None:
         return tree_map(lambda y: effect(asarray(y), axes=names), x)
@@ -209,7 +210,7 @@ def all_gather(
     Array([[0., 1.],
            [0., 1.]], dtype=float32)
     """
-    names = _names(axis_name)
+    names = axis_names(axis_name)
     groups = checked_groups("all_gather", axis_index_groups, axis_size(axis_name), equal=True)
 
     def leaf(y: Any) -> Any:
@@ -253,7 +254,7 @@ def psum_scatter(
     >>> each(jnp.ones((2, 2))).tolist()
     [2.0, 2.0]
     """
-    names, size = _names(axis_name), axis_size(axis_name)
+    names, size = axis_names(axis_name), axis_size(axis_name)
     groups = checked_groups("psum_scatter", axis_index_groups, size, equal=True)
     size = size if groups is None else len(groups[0])
 
@@ -304,7 +305,7 @@ def all_to_all(
     >>> effax.vmap(lambda x: effax.lax.all_to_all(x, "i", 0, 0), axis_name="i")(x).tolist()
     [[0, 2], [1, 3]]
     """
-    names, size = _names(axis_name), axis_size(axis_name)
+    names, size = axis_names(axis_name), axis_size(axis_name)
     groups = checked_groups("all_to_all", axis_index_groups, size, equal=True)
     size = size if groups is None else len(groups[0])
     options = {"size": size, **option(groups)}
@@ -351,7 +352,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """
     size = axis_size(axis_name)
     order = [name for name, _ in reversed(axes_in_scope())]
-    names = tuple(sorted(_names(axis_name), key=order.index))
+    names = tuple(sorted(axis_names(axis_name), key=order.index))
     pairs = tuple((int(s), int(d)) for s, d in perm)
 
     def leaf(y: Any) -> Any:
@@ -467,7 +468,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     if to != "varying":
         raise ValueError(f"pcast: `to` must be 'varying', got {to!r}")
     axis_size(axis_name)
-    names = _names(axis_name)
+    names = axis_names(axis_name)
 
     def leaf(y: Any) -> Any:
         already = typeof(y).varying & set(names)

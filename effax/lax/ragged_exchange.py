@@ -8,7 +8,7 @@ from typing import Any
 
 from effax.effects.rows import collective
 from effax.effects.value import Array
-from effax.lax.parallel import axis_size, varied
+from effax.lax.parallel import axis_names, axis_size, varied
 from effax.lax.place_groups import checked_groups, option
 from effax.operands.promoting import asarray
 
@@ -57,7 +57,7 @@ def ragged_all_to_all(
     Array([[1., 3.],
            [2., 4.]], dtype=float32)
     """
-    names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    names = axis_names(axis_name)
     sizes = tuple(map(axis_size, names))
     groups = checked_groups("ragged_all_to_all", axis_index_groups, prod(sizes), equal=True)
     operands = (input_offsets, send_sizes, output_offsets, recv_sizes, operand, output)

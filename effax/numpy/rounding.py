@@ -166,7 +166,7 @@ def _powers_of_ten(decimals: int) -> list[float]:
     No more than bring the smallest float64 above the largest.
     """
     count, rest = divmod(min(decimals, 650), 18)
-    return [10.0**rest, *[1e18] * count] if rest or not count else [1e18] * count
+    return [10.0**rest, *[1e18] * count]
 
 
 def _by_steps(operation: Effect, x: Any, steps: list[float]) -> Any:

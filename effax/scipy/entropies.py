@@ -10,8 +10,8 @@ import effax.numpy as jnp
 from effax.api.custom.calls import SymbolicZero
 from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
-from effax.effects.types import bit_width
 from effax.effects.value import Array, ArrayLike
+from effax.interpreters.composites.gamma_ratios import near_surplus
 from effax.scipy.normal import firm, real, spread
 
 
@@ -117,15 +117,6 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     return firm(jnp.where(both, value, _outside(p, q, 0)))
 
 
-def _log1p_rest(u: Array) -> Array:
-    """Return `u - log1p(u)` for u from -1/2 to 1, by `log1p(u) = 2 * atanh(v)`, v = u / (2 + u)."""
-    v = u / (2 + u)
-    square, series = v * v, jnp.zeros_like(v)
-    for k in range(17 if bit_width(u.dtype) > 32 else 9, 0, -1):
-        series = (series + 1 / (2 * k + 1)) * square
-    return v * (u - 2 * series)
-
-
 @whole()
 def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     """Return `p * log(p / q) - p + q`; q where p is 0 and q is not negative, else inf.
@@ -137,6 +128,6 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     p, q = real("kl_div", p, q)
     both, safe_p, safe_q = _safe(p, q)
     close = (safe_p < 2 * safe_q) & (safe_q < 2 * safe_p)
-    near = safe_p * _log1p_rest(jnp.where(close, safe_q - safe_p, 0) / safe_p)
+    near = safe_p * near_surplus(jnp.where(close, safe_q - safe_p, 0) / safe_p)
     far = safe_p * (jnp.log(safe_p) - jnp.log(safe_q)) - safe_p + safe_q
     return firm(jnp.where(both, jnp.where(close, near, far), _outside(p, q, q)))

@@ -12,12 +12,8 @@ import math
 import effax.numpy as jnp
 from effax import lax
 from effax.effects.value import Array
+from effax.interpreters.composites.gamma_ratios import STIRLING
 
-# The Bernoulli numbers B2, B4, ..., as numerators and denominators.
-_BERNOULLI = (
-    *((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510)),
-    *((43867, 798), (-174611, 330)),
-)
 # From here on Stirling's series is exact to rounding, in all directions but the negative one.
 _FAR = 7
 # Within this distance of 1 and 2, Taylor's series needs this many terms.
@@ -27,8 +23,8 @@ _NEAR, _TERMS = 0.25, 28
 def _stirling(z: Array) -> Array:
     inverse = 1 / z
     square, series = inverse * inverse, jnp.zeros_like(z)
-    for k, (over, under) in reversed(list(enumerate(_BERNOULLI, 1))):
-        series = series * square + over / (under * 2 * k * (2 * k - 1))
+    for coefficient in reversed(STIRLING):
+        series = series * square + coefficient
     return (z - 0.5) * jnp.log(z) - z + 0.5 * math.log(2 * math.pi) + series * inverse
 
 

@@ -263,6 +263,13 @@ def pad_axis(x: Any, axis: int, low: int, high: int, interior: int = 0, value: A
     return pad(x, scalar(value, type.dtype), config=config)
 
 
+def cut_axis(x: Any, axis: int, pieces: int) -> Any:
+    """An axis cut into equal pieces, which are counted by a new axis before it."""
+    lengths = typeof(x).shape
+    parts = (*lengths[:axis], pieces, lengths[axis] // pieces, *lengths[axis + 1 :])
+    return reshape(x, shape=parts)
+
+
 def move_axis(x: Any, start: int, end: int) -> Any:
     """The array with one axis moved from position `start` to position `end`."""
     if start == end:

@@ -31,9 +31,7 @@ def _merged(x: Any, axis: int) -> Any:
 
 def _cut(x: Any, axis: int, pieces: int) -> Any:
     """An axis cut into equal pieces, which are counted by a new first axis."""
-    lengths = typeof(x).shape
-    parts = (*lengths[:axis], pieces, lengths[axis] // pieces, *lengths[axis + 1 :])
-    return move_axis(shape.reshape(x, shape=parts), axis, 0)
+    return move_axis(shape.cut_axis(x, axis, pieces), axis, 0)
 
 
 def _reduction(effect: Effect, fold: Callable[..., Any], same: Callable[[Batch, Any], Any]) -> None:
@@ -188,11 +186,8 @@ def ragged_all_to_all_batch(
         dtype = position_dtype(size * rows)
         first = mul(shape.iota(dtype=dtype, shape=t.shape, dimension=0), rows)
         vectors[i] = add(convert_element_type(vectors[i], dtype=dtype), first)
-    vectors = [shape.transpose(v, permutation=(1, 0)) for v in vectors]
-    merged = [
-        shape.reshape(x, shape=(typeof(x).shape[0] * typeof(x).shape[1], *typeof(x).shape[2:]))
-        for x in (*vectors, operand, output)
-    ]
+    by_slice = (shape.transpose(v, permutation=(1, 0)) for v in vectors)
+    merged = [_merged(x, 0) for x in (*by_slice, operand, output)]
     return handler.value(BATCHED, [shape.reshape(effect(*merged, **attributes), shape=many)])
 
 

@@ -125,7 +125,8 @@ def arrays(*operands: Any) -> tuple[Any, ...]:
     return tuple(like(peer, x) if type(x) in LITERALS else x for x in operands)
 
 
-def _where(condition: Any, yes: Any, no: Any) -> Any:
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """`yes` where the condition holds, else `no`."""
     return select_n(condition, no, yes)
 
 
@@ -138,13 +139,13 @@ def not_zero(x: Any) -> Any:
     """x, with ones in place of zeros: a denominator."""
     if type(x) in LITERALS:
         return x or 1.0
-    return _where(eq(x, 0), 1.0, x)
+    return where(eq(x, 0), 1.0, x)
 
 
 def _share(x: Any, ans: Any, y: Any) -> Any:
     """Return x's share of a change when ans is chosen from x and y: one half at ties."""
-    tie = _where(eq(y, ans), like(ans, 0.5), like(ans, 1.0))
-    return _where(eq(x, ans), tie, 0.0)
+    tie = where(eq(y, ans), like(ans, 0.5), like(ans, 1.0))
+    return where(eq(x, ans), tie, 0.0)
 
 
 def _pow_dx(ans: Any, x: Any, y: Any) -> Any:
@@ -152,7 +153,7 @@ def _pow_dx(ans: Any, x: Any, y: Any) -> Any:
     if type(y) not in LITERALS and is_integer(typeof(y).dtype):
         n = convert_element_type(y, dtype=typeof(ans).dtype, weak_type=False)
         x = like(ans, x) if type(x) in LITERALS else x
-        return _where(eq(y, 0), 0.0, mul(not_zero(n), pow(x, add(n, -1.0))))
+        return where(eq(y, 0), 0.0, mul(not_zero(n), pow(x, add(n, -1.0))))
     if type(y) in LITERALS:
         return mul(pow(x, y - 1), y)
     return mul(y, pow(x, add(y, -1.0)))
@@ -182,8 +183,8 @@ def _part_of_sum(i: int) -> Derivative:
         infinite = (
             eq(abs(ans), math.inf) if not is_complex(typeof(ans).dtype) else eq(ans, math.inf)
         )
-        apart = _where(eq(x, ans), like(ans, 0.0), -math.inf)
-        return exp(_where(infinite, apart, sub(x, ans)))
+        apart = where(eq(x, ans), like(ans, 0.0), -math.inf)
+        return exp(where(infinite, apart, sub(x, ans)))
 
     return part
 
@@ -278,9 +279,9 @@ def _bessel_i1e_dx(ans: Any, x: Any) -> Any:
     """i0e(x) - i1e(x) (sign(x) + 1/x), which tends to 1/2 at zero."""
     tiny = float(finfo(typeof(x).dtype).eps)
     far = gt(abs(x), tiny)
-    safe = _where(far, x, tiny)
+    safe = where(far, x, tiny)
     slope = sub(bessel_i0e(safe), mul(ans, add(sign(safe), div(1.0, safe))))
-    return _where(far, slope, 0.5)
+    return where(far, slope, 0.5)
 
 
 _STEP: Final[tuple[Partial, ...]] = (0.0,)
@@ -294,7 +295,7 @@ _ARITHMETIC: Final[Table] = {
     mul: (lambda ans, x, y: y, lambda ans, x, y: x),
     div: (over(lambda ans, x, y: y), lambda ans, x, y: neg(div(ans, y))),
     rem: (1.0, _rem_dy),
-    abs: (lambda ans, x: _where(ge(x, 0.0), like(x, 1.0), -1.0),),
+    abs: (lambda ans, x: where(ge(x, 0.0), like(x, 1.0), -1.0),),
     max: (lambda ans, x, y: _share(x, ans, y), lambda ans, x, y: _share(y, ans, x)),
     min: (lambda ans, x, y: _share(x, ans, y), lambda ans, x, y: _share(y, ans, x)),
     square: (lambda ans, x: mul(x, 2.0),),

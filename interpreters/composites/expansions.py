@@ -21,7 +21,6 @@ from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import abs, add, div, floor, max, mul, neg, rem, sqrt, sub
 from effax.effects.rows.logical import and_, not_, or_
 from effax.effects.rows.reduction import reduce_or
-from effax.effects.rows.selection import select_n
 from effax.effects.rows.special import (
     bessel_i0e,
     digamma,
@@ -37,6 +36,7 @@ from effax.effects.rows.special import (
 from effax.effects.rows.transcendental import atan2, cos, exp, log, log1p, logaddexp, sin
 from effax.effects.types import ShapedArray, finfo, float32, is_complex, typeof
 from effax.interpreters.composites.calculus import like
+from effax.interpreters.composites.calculus import where as where
 from effax.interpreters.composites.gamma_ratios import (
     UNIFORM,
     beta_scale,
@@ -46,11 +46,6 @@ from effax.interpreters.composites.gamma_ratios import (
 from effax.interpreters.stage import stage
 
 _STEPS: Final = 2000
-
-
-def where(condition: Any, yes: Any, no: Any) -> Any:
-    """`yes` where the condition holds, else `no`."""
-    return select_n(condition, no, yes)
 
 
 def either(*conditions: Any) -> Any:

@@ -27,24 +27,25 @@ from effax.effects.rows.elementwise import (
     square,
     sub,
 )
-from effax.effects.rows.selection import select_n
 from effax.effects.rows.special import erfc, lgamma
 from effax.effects.rows.transcendental import exp, log, log1p
 from effax.effects.types import finfo, typeof
+from effax.interpreters.composites.calculus import where
 
 LARGE: Final = 8.0
 """From here on Stirling's series converges to double precision."""
 UNIFORM: Final = 20.0
 """From here on the uniform expansion does, where x is within 0.3 a of a."""
 
-# B(2 i) / (2 i (2 i - 1)) for i = 1, 2, ... (DLMF 5.11.1)
-_STIRLING: Final = (
-    *(1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400),
+# The Bernoulli numbers B2, B4, ..., as numerators and denominators.
+_BERNOULLI: Final = (
+    *((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510)),
+    *((43867, 798), (-174611, 330)),
 )
-
-
-def _where(condition: Any, yes: Any, no: Any) -> Any:
-    return select_n(condition, no, yes)
+STIRLING: Final = tuple(
+    over / (under * 2 * k * (2 * k - 1)) for k, (over, under) in enumerate(_BERNOULLI, 1)
+)
+"""The coefficients of 1/z, 1/z**3, ... that Stirling's formula lacks (DLMF 5.11.1)."""
 
 
 def _polynomial(x: Any, coefficients: Any) -> Any:
@@ -55,23 +56,23 @@ def _polynomial(x: Any, coefficients: Any) -> Any:
     return found
 
 
-def _large(a: Any) -> Any:
-    """a, or `LARGE` where it is less; with a's own derivative at `LARGE`, unlike the maximum."""
-    return _where(lt(a, LARGE), LARGE, a)
-
-
 def stirling_error(a: Any) -> Any:
     """`log(gamma(a))` less `(a - 1/2) log(a) - a + log(2 pi) / 2`, for a from `LARGE` on."""
-    return div(_polynomial(div(1.0, square(a)), _STIRLING), a)
+    return div(_polynomial(div(1.0, square(a)), STIRLING), a)
+
+
+def near_surplus(d: Any) -> Any:
+    """`d - log1p(d)` for d from -1/2 to 1, by `log1p(d) = 2 atanh(v)`, v = d / (2 + d)."""
+    terms = 17 if finfo(typeof(d).dtype).bits == 64 else 9
+    v = div(d, add(d, 2.0))
+    series = _polynomial(square(v), [0.0, *(1 / (2 * k + 1) for k in range(1, terms + 1))])
+    return mul(v, sub(d, mul(series, 2.0)))
 
 
 def surplus(d: Any) -> Any:
-    """`d - log(1 + d)`, to full precision also near 0. (C. Loader, 2000: the saddle point form.)"""
-    near = _where(lt(abs(d), 0.3), d, 0.0)
-    v = div(near, add(near, 2.0))
-    odd = _polynomial(square(v), [1 / (2 * i + 3) for i in range(9)])
-    close = sub(mul(near, v), mul(mul(mul(square(v), v), 2.0), odd))
-    return _where(lt(abs(d), 0.3), close, sub(d, log(add(d, 1.0))))
+    """`d - log1p(d)`, to full precision also near 0 (Loader 2000)."""
+    near = lt(abs(d), 0.5)
+    return where(near, near_surplus(where(near, d, 0.0)), sub(d, log1p(d)))
 
 
 def deviance(a: Any, x: Any) -> Any:
@@ -82,9 +83,9 @@ def deviance(a: Any, x: Any) -> Any:
 def gamma_scale(a: Any, x: Any) -> Any:
     """`x**a exp(-x) / gamma(a)` for positive numbers, a finite."""
     plain = exp(sub(sub(mul(a, log(x)), x), lgamma(a)))
-    safe = _large(a)
+    safe = max(a, LARGE)
     power = neg(add(deviance(safe, x), stirling_error(safe)))
-    return _where(lt(a, LARGE), plain, mul(exp(power), sqrt(mul(safe, 1 / (2 * math.pi)))))
+    return where(lt(a, LARGE), plain, mul(exp(power), sqrt(mul(safe, 1 / (2 * math.pi)))))
 
 
 def beta_scale(p: Any, q: Any, y: Any, z: Any) -> Any:
@@ -93,12 +94,11 @@ def beta_scale(p: Any, q: Any, y: Any, z: Any) -> Any:
     Both of p and q are below `LARGE`, or both are not, or one of them.
     """
     small, large = lt(max(p, q), LARGE), ge(min(p, q), LARGE)
-    first = _where(small, add(mul(log(y), p), mul(log(z), q)), 0.0)
-    known = sub(lgamma(add(_where(small, p, 1.0), q)), add(lgamma(q), lgamma(add(p, 1.0))))
-    plain = exp(add(first, _where(small, known, 0.0)))
-    errors = [stirling_error(_large(v)) for v in (p, q, add(p, q))]
-    both = div(_large_beta(_large(p), _large(q), y, z, errors), p)
-    return _where(small, plain, _where(large, both, _uneven_beta(p, q, y, z, errors)))
+    gammas = sub(lgamma(add(p, q)), add(lgamma(q), lgamma(add(p, 1.0))))
+    plain = exp(add(add(mul(log(y), p), mul(log(z), q)), gammas))
+    errors = [stirling_error(max(v, LARGE)) for v in (p, q, add(p, q))]
+    both = div(_large_beta(max(p, LARGE), max(q, LARGE), y, z, errors), p)
+    return where(small, plain, where(large, both, _uneven_beta(p, q, y, z, errors)))
 
 
 def _large_beta(p: Any, q: Any, y: Any, z: Any, errors: Sequence[Any]) -> Any:
@@ -112,15 +112,15 @@ def _uneven_beta(p: Any, q: Any, y: Any, z: Any, errors: Sequence[Any]) -> Any:
     """The same where one of p and q is `LARGE`: gammas of the large one by Stirling's formula."""
     of_p, of_q, of_both = errors
     turned = gt(p, q)
-    less, more = min(p, q), _large(max(p, q))
-    y, z = _where(turned, z, y), _where(turned, y, z)
+    less, more = min(p, q), max(max(p, q), LARGE)
+    y, z = where(turned, z, y), where(turned, y, z)
     total = add(more, less)
-    far = mul(more, _where(lt(y, 0.5), log1p(neg(y)), log(z)))
+    far = mul(more, where(lt(y, 0.5), log1p(neg(y)), log(z)))
     rise = sub(mul(sub(more, 0.5), log1p(div(less, more))), less)
-    rise = add(rise, sub(of_both, _where(turned, of_p, of_q)))
+    rise = add(rise, sub(of_both, where(turned, of_p, of_q)))
     power = add(add(mul(less, log(mul(y, total))), far), rise)
-    divided = sub(power, lgamma(_where(turned, less, add(less, 1.0))))
-    return div(exp(divided), _where(turned, more, 1.0))
+    divided = sub(power, lgamma(where(turned, less, add(less, 1.0))))
+    return div(exp(divided), where(turned, more, 1.0))
 
 
 def uniform_gammas(a: Any, x: Any) -> tuple[Any, Any]:

@@ -36,11 +36,11 @@ def ragged_by_gathering(
     rows, wide = typeof(operand).shape[0], typeof(output).shape[0]
     if not rows or not wide:
         return output
-    where: dict[str, Any] = {"axes": axes, "sizes": sizes, "axis_index_groups": axis_index_groups}
+    among: dict[str, Any] = {"axes": axes, "sizes": sizes, "axis_index_groups": axis_index_groups}
     starts, counts, targets = (
-        exchanged(v, **where) for v in (input_offsets, send_sizes, output_offsets)
+        exchanged(v, **among) for v in (input_offsets, send_sizes, output_offsets)
     )
-    everything = _gathered(operand, **where)
+    everything = _gathered(operand, **among)
     places = typeof(everything).shape[0] // rows
     slices = typeof(starts).shape[0]
     dtype = position_dtype(places * rows, wide)
@@ -56,13 +56,14 @@ def ragged_by_gathering(
     return select_n(_along(ge(last, 0), output, 0), output, taken)
 
 
-def exchanged(x: Any, *, axes: Axes, sizes: tuple[int, ...], axis_index_groups: Groups) -> Any:
+def exchanged(
+    x: Any, *, axes: Axes, sizes: tuple[int, ...], axis_index_groups: Groups = None
+) -> Any:
     """The entries about this place in the vectors of all places, or of those of the group."""
     size = prod(sizes) if axis_index_groups is None else len(axis_index_groups[0])
-    options: dict[str, Any] = {"axes": axes, "split": 0, "concat": 0, "size": size}
-    if axis_index_groups is not None:
-        options["axis_index_groups"] = axis_index_groups
-    return collective.all_to_all(x, **options)
+    return collective.all_to_all(
+        x, axes=axes, split=0, concat=0, size=size, axis_index_groups=axis_index_groups
+    )
 
 
 def arrived(targets: Any, counts: Any, rows: int) -> Any:
@@ -84,14 +85,13 @@ def brought_back(
       ct: the rows that came here, of which slices have `counts` rows from `targets` on.
       starts, sent: the slices of the operand.
     """
-    options: dict[str, Any] = {"axis_index_groups": None, **where}
     dtype = position_dtype(type.shape[0], typeof(ct).shape[0])
     targets, counts, starts, sent = (
         convert_element_type(v, dtype=dtype) for v in (targets, counts, starts, sent)
     )
-    origins = exchanged(starts, **options)
+    origins = exchanged(starts, **where)
     own = shape.iota(dtype=int32, shape=typeof(starts).shape, dimension=0)
-    number = exchanged(own, **options)
+    number = exchanged(own, **where)
 
     def back(targets: Any, counts: Any, origins: Any, sent: Any, ct: Any) -> Any:
         none = shape.full(type.shape, 0, type.dtype)
@@ -125,18 +125,20 @@ def brought_back(
         stage(lambda own, number, *rest: [back(*rest)], types, "at_once").program,
         stage(lambda *values: [one_by_one(*values)], types, "one_by_one").program,
     )
-    return control.cond(_overlap(starts, sent, **options), *operands, branches=branches)[0]
+    return control.cond(_overlap(starts, sent, **where), *operands, branches=branches)[0]
 
 
-def _overlap(starts: Any, sent: Any, *, axes: Axes, axis_index_groups: Groups, **_: Any) -> Any:
+def _overlap(
+    starts: Any, sent: Any, *, axes: Axes, axis_index_groups: Groups = None, **_: Any
+) -> Any:
     """At how many places, of all or of a group, two slices of the operand have a row in common."""
     (n,) = typeof(starts).shape
     number = [shape.iota(dtype=int32, shape=(n, n), dimension=i) for i in (0, 1)]
     firsts, ends = ([_along(v, number[0], i) for i in (0, 1)] for v in (starts, add(starts, sent)))
     common = lt(elementwise.max(*firsts), elementwise.min(*ends))
     some = reduction.reduce_or(and_(common, lt(*number)), axes=(0, 1))
-    groups = {} if axis_index_groups is None else {"axis_index_groups": axis_index_groups}
-    return collective.psum(convert_element_type(some, dtype=int32), axes=axes, **groups)
+    some = convert_element_type(some, dtype=int32)
+    return collective.psum(some, axes=axes, axis_index_groups=axis_index_groups)
 
 
 def _inside(targets: Any, counts: Any, rows: int, dtype: Any) -> tuple[Any, Any]:

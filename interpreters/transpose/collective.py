@@ -65,7 +65,7 @@ def ragged_all_to_all_transpose(
     **where: Any,
 ) -> Sequence[Any]:
     """Rows go back to where they came from; the output has the cotangents of those that stay."""
-    targets = exchanged(output_offsets, **{"axis_index_groups": None, **where})
+    targets = exchanged(output_offsets, **where)
     shares: list[Any] = [None, None]
     if is_linear(operand):
         slices = targets, recv_sizes, input_offsets, send_sizes

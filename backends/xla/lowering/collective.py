@@ -22,8 +22,8 @@ from effax.effects.errors import UnboundAxisError
 from effax.effects.program import Program
 from effax.effects.rows import collective
 from effax.effects.rows.reduction import reduce_sum
-from effax.effects.rows.shape import reshape
-from effax.effects.types import ShapedArray, bool_, is_float, typeof, uint32
+from effax.effects.rows.shape import cut_axis
+from effax.effects.types import ShapedArray, bool_, is_float, uint32
 from effax.interpreters.batch.parallel import as_batch
 from effax.interpreters.composites.ragged_exchange import ragged_by_gathering
 
@@ -177,9 +177,8 @@ def lower_reduce_scatter(
     if _alone(groups):
         return x
     if w.platform == "tpu" and bit_width(x.dtype) == 64:  # which their compiler does not know
-        among = {"axis_index_groups": axis_index_groups} if axis_index_groups else {}
-        options = {"axes": axes, "size": size, **among}
-        return w.performed(partial(_sum_of_pieces, axis=axis, **options), x)
+        among = {"axes": axes, "size": size, "axis_index_groups": axis_index_groups}
+        return w.performed(partial(_sum_of_pieces, axis=axis, **among), x)
     between = _between(groups)
     return w.op(
         f'"stablehlo.reduce_scatter"({x}) <{{scatter_dimension = {axis} : i64, {between}, '
@@ -191,9 +190,7 @@ def lower_reduce_scatter(
 def _sum_of_pieces(x: Any, *, axis: int, size: int, **among: Any) -> Any:
     """A `reduce_scatter` by an exchange of the pieces."""
     pieces = collective.all_to_all(x, split=axis, concat=axis, size=size, **among)
-    lengths = typeof(x).shape
-    parts = (*lengths[:axis], size, lengths[axis] // size, *lengths[axis + 1 :])
-    return reduce_sum(reshape(pieces, shape=parts), axes=(axis,))
+    return reduce_sum(cut_axis(pieces, axis, size), axes=(axis,))
 
 
 @rule(collective.all_to_all)

@@ -20,6 +20,9 @@ from effax.experimental.sparse.bcsr import BCSR as BCSR
 from effax.experimental.sparse.bcsr import bcsr_dot_general as bcsr_dot_general
 from effax.experimental.sparse.bcsr import bcsr_fromdense as bcsr_fromdense
 from effax.experimental.sparse.bcsr import bcsr_todense as bcsr_todense
+from effax.experimental.sparse.convolutions import (
+    bcoo_conv_general_dilated as bcoo_conv_general_dilated,
+)
 from effax.experimental.sparse.coo import COO as COO
 from effax.experimental.sparse.coo import coo_fromdense as coo_fromdense
 from effax.experimental.sparse.coo import coo_matmat as coo_matmat
@@ -66,9 +69,6 @@ from effax.experimental.sparse.rows import bcsr_broadcast_in_dim as bcsr_broadca
 from effax.experimental.sparse.rows import bcsr_concatenate as bcsr_concatenate
 from effax.experimental.sparse.rows import bcsr_extract as bcsr_extract
 from effax.experimental.sparse.rows import bcsr_sum_duplicates as bcsr_sum_duplicates
-from effax.experimental.sparse.sampling import (
-    bcoo_conv_general_dilated as bcoo_conv_general_dilated,
-)
 from effax.experimental.sparse.sampling import (
     bcoo_dot_general_sampled as bcoo_dot_general_sampled,
 )

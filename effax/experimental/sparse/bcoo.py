@@ -155,7 +155,7 @@ class BCOO(JAXSparse):
         }
         return BCOO((data, self.indices if indices is None else indices), **known | changed)
 
-    # The operations below are defined in elements.py and products.py.
+    # The operations below are defined in the modules that they import.
 
     @classmethod
     def fromdense(

@@ -1,4 +1,4 @@
-"""Operations on the elements of a `BCOO`: conversions to and from dense, slices, sums."""
+"""The elements of a `BCOO`: from and to dense arrays, looked up, scaled, side by side."""
 
 from __future__ import annotations
 

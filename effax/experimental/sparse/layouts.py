@@ -124,12 +124,12 @@ def _batch_to_sparse(mat: BCOO, count: int) -> BCOO:
     blocks = mat.shape[kept : mat.n_batch]
     size = prod(blocks)
 
-    def joined(x: Array, *rest: int) -> Array:
+    def in_a_row(x: Array, *rest: int) -> Array:
         x = jnp.broadcast_to(x, (*x.shape[:kept], *blocks, *x.shape[mat.n_batch :]))
         return x.reshape(*x.shape[:kept], size * mat.nse, *rest)
 
-    data = joined(mat.data, *mat.data.shape[mat.n_batch + 1 :])
-    inner = joined(mat.indices, mat.n_sparse)
+    data = in_a_row(mat.data, *mat.data.shape[mat.n_batch + 1 :])
+    inner = in_a_row(mat.indices, mat.n_sparse)
     outer = jnp.repeat(positions(blocks, mat.indices.dtype), mat.nse, 0)
     outer = jnp.broadcast_to(outer, (*inner.shape[:-1], count))
     return mat.like(data, indices=jnp.concatenate([outer, inner], -1))

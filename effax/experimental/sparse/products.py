@@ -55,7 +55,10 @@ def bcoo_dot_general(
     Array([7., 6.], dtype=float32)
     """
     if precision is not None or out_sharding is not None:
-        raise NotImplementedError("bcoo_dot_general: precision and out_sharding must be None")
+        raise NotImplementedError(
+            f"bcoo_dot_general: {precision=} and {out_sharding=} must be None, as no product of "
+            "dense arrays is computed; use lax.dot_general of todense()"
+        )
     (lc, rc), (lb, rb) = (tuple(tuple(map(int, axes)) for axes in p) for p in dimension_numbers)
     for i, j in (*zip(lc, rc, strict=True),) + (*zip(lb, rb, strict=True),):
         if lhs.shape[i] != rhs.shape[j]:

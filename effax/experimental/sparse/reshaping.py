@@ -133,7 +133,10 @@ def bcoo_broadcast_in_dim(
     BCOO(float32[2, 3], nse=2, n_batch=1)
     """
     if sharding is not None:
-        raise NotImplementedError("bcoo_broadcast_in_dim: sharding must be None")
+        raise NotImplementedError(
+            f"bcoo_broadcast_in_dim: sharding must be None, got {sharding!r}; place the data and "
+            "the indices by device_put"
+        )
     sizes, places = [int(n) for n in shape], [int(d) for d in broadcast_dimensions]
     fits = (
         len(places) == mat.ndim
