@@ -21,6 +21,7 @@ _NAMES: Final[dict[Effect, str]] = {
     special.igamma: "gammainc",
     special.igammac: "gammaincc",
     special.regularized_incomplete_beta: "betainc",
+    special.regularized_incomplete_betac: "betaincc",
     special.bessel_i0e: "i0e",
     special.bessel_i1e: "i1e",
 }
@@ -51,6 +52,12 @@ def reference_polygamma(m: Array, x: Array) -> Array:
     return np.where(m == 0, _scipy("psi")(x), higher)
 
 
+@rule(special.bessel_i0e_grad)
+@wide
+def reference_bessel_i0e_grad(x: Array) -> Array:
+    return _scipy("i1e")(x) - np.sign(x) * _scipy("i0e")(x)
+
+
 @rule(special.igamma_grad_a)
 @wide
 def reference_igamma_grad_a(a: Array, x: Array) -> Array:
@@ -64,10 +71,22 @@ def reference_igamma_grad_a(a: Array, x: Array) -> Array:
     return (at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / (12 * h)
 
 
+@rule(special.gamma_density)
+@wide
+def reference_gamma_density(a: Array, x: Array) -> Array:
+    return np.exp(_scipy("xlogy")(a - 1, x) - x - _scipy("gammaln")(a))
+
+
+@rule(special.beta_density)
+@wide
+def reference_beta_density(a: Array, b: Array, x: Array) -> Array:
+    powers = _scipy("xlogy")(a - 1, x) + _scipy("xlog1py")(b - 1, -x)
+    return np.exp(powers - _scipy("betaln")(a, b))
+
+
 @rule(special.random_gamma_grad)
 @wide
 def reference_random_gamma_grad(a: Array, x: Array) -> Array:
     """Minus the slope of the distribution function by a, over its density."""
     wide_a, wide_x = a.astype(np.float64), x.astype(np.float64)
-    log_density = (wide_a - 1) * np.log(wide_x) - wide_x - _scipy("gammaln")(wide_a)
-    return -reference_igamma_grad_a(wide_a, wide_x) / np.exp(log_density)
+    return -reference_igamma_grad_a(wide_a, wide_x) / reference_gamma_density(wide_a, wide_x)

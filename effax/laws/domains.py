@@ -36,6 +36,7 @@ _STEEP: Final = 100.0
 # Effects that are not differentiable in each operand, or of no use in a random program.
 _LEFT_OUT: Final = frozenset(
     {
+        "beta_density",
         "clamp",  # its bounds may not meet
         "igamma_grad_a",
         "nextafter",
@@ -43,6 +44,7 @@ _LEFT_OUT: Final = frozenset(
         "random_gamma_grad",
         "reduce_precision",
         "regularized_incomplete_beta",
+        "regularized_incomplete_betac",
         "rem",
         "select_n",
         "stop_gradient",
@@ -51,7 +53,7 @@ _LEFT_OUT: Final = frozenset(
     }
 )
 # Finite everywhere, but with a slope that is not.
-_NARROWER: Final = {"cbrt": ("positive",), "abs": ("any",)}
+_NARROWER: Final = {"cbrt": ("positive",), "abs": ("any",), "bessel_i0e_grad": ("positive",)}
 
 
 @attrs.frozen

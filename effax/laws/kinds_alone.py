@@ -146,11 +146,20 @@ def of_parameters(b: Builder) -> None:
         )
         return found
 
+    betas = (
+        special.regularized_incomplete_beta,
+        special.regularized_incomplete_betac,
+        special.beta_density,
+    )
     steps: list[Callable[[], Any]] = [
         lambda: b.perform(special.polygamma, number(1.0), b.within(x, "positive"), bound=20.0),
         lambda: b.perform(special.zeta, number(2.5), b.within(x, "positive"), bound=40.0),
         lambda: b.perform(
-            special.regularized_incomplete_beta, number(1.5), number(0.7), b.within(x, "inner")
+            b.draw(st.sampled_from(betas)),
+            number(1.5),
+            number(0.7),
+            b.within(x, "inner"),
+            bound=5.0,
         ),
         lambda: b.perform(special.igamma_grad_a, number(1.5), b.within(x, "positive"), bound=5.0),
         lambda: b.perform(

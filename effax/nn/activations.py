@@ -153,7 +153,11 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
         x = _inexact("squareplus", x)
     x, b = promote_inexact(x, b, name="squareplus")
     root = elementwise.sqrt(elementwise.add(elementwise.square(x), b))
-    return elementwise.div(elementwise.add(x, root), 2.0)
+    sum_ = elementwise.add(elementwise.abs(x), root)
+    # Where x is negative, x and the root nearly cancel; their product is known.
+    below = greater(0.0, x)
+    lower = elementwise.div(b, elementwise.mul(select_n(below, 1.0, sum_), 2.0))
+    return select_n(below, elementwise.div(sum_, 2.0), lower)
 
 
 @whole()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from effax.eager.whole import whole
 from effax.effects.effect import Effect
-from effax.effects.rows import comparison, complex, elementwise, logical, special, transcendental
+from effax.effects.rows import comparison, complex, elementwise, logical, transcendental
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds
@@ -225,9 +225,11 @@ def i0(x: ArrayLike, /) -> Array:
     x = unary_inexact("i0", x)
     if is_complex(typeof(x).dtype):
         raise ValueError(f"Unsupported input type to jnp.i0: {typeof(x).dtype}")
-    # The absolute value as the larger of x and -x has the derivative 0 at zero.
-    size = elementwise.max(x, elementwise.neg(x))
-    return elementwise.mul(transcendental.exp(size), special.bessel_i0e(x))
+    # Loaded when asked for: it is made of custom rules.
+    from effax.numpy import bessel
+
+    found: Array = bessel.i0(x)  # type: ignore[arg-type]
+    return found
 
 
 @whole()

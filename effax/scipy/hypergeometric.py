@@ -50,16 +50,19 @@ def _partial(function: Callable[..., Array], i: int, *primals: Array) -> Array:
 
 
 def _series(ratio: Callable[[Array], Array], like: Array, active: Array) -> Array:
-    """`1 + r(0) + r(0) r(1) + ...`, until no active element changes, nor its derivative would."""
+    """`1 + r(0) + r(0) r(1) + ...`, until no active element changes, nor its derivative would.
+
+    It is NaN where terms were so large that not one digit of the sum is right.
+    """
     precision = jnp.finfo(like.dtype).eps
 
     def going(state: Any) -> Array:
-        step, _, _, _, change = state
+        step, *_, change = state
         return jnp.any(change & active) & (step < _TERMS)
 
     def add(state: Any) -> Any:
-        step, total, term, size, _ = state
-        factor = ratio(jnp.asarray(step, like.dtype))
+        step, total, term, size, largest, _ = state
+        factor = ratio(step)
         # A series that has ended stays ended, whatever its later ratios are; its derivatives go on.
         term = jnp.where((term == 0) & ~jnp.isfinite(factor), 0, term * factor)
         following = total + term
@@ -67,12 +70,19 @@ def _series(ratio: Callable[[Array], Array], like: Array, active: Array) -> Arra
         size = jnp.where((length == 0) | ~jnp.isfinite(length), size, size * length)
         diverges = (length >= 1) & (step > _TERMS // 10)
         enough = 0.25 * precision * jnp.abs(following)
-        small = jnp.where(term == 0, (size <= enough) | diverges, jnp.abs(term) <= enough)
-        return step + 1, following, term, size, ~small & jnp.isfinite(following)
+        # Small terms before larger ones are not the last.
+        descends = ~(lax.stop_gradient(jnp.abs(ratio(step + 1))) >= 1)
+        small = jnp.where(
+            term == 0, (size <= enough) | diverges, (jnp.abs(term) <= enough) & descends
+        )
+        largest = jnp.maximum(largest, lax.stop_gradient(jnp.abs(term)))
+        return step + 1, following, term, size, largest, ~small & jnp.isfinite(following)
 
     one = jnp.ones_like(like)
-    start = (jnp.asarray(0, jnp.int32), one, one, one, jnp.ones_like(like, dtype=bool))
-    return lax.while_loop(going, add, start)[1]
+    start = (jnp.asarray(0, like.dtype), one, one, one, one, jnp.ones_like(like, dtype=bool))
+    _, total, _, _, largest, _ = lax.while_loop(going, add, start)
+    lost = precision * largest > 0.1 * jnp.maximum(jnp.abs(total), 1)
+    return total * jnp.where(lost & jnp.isfinite(total), math.nan, 1)
 
 
 def _reciprocal_gamma(x: Array) -> Array:

@@ -6,13 +6,13 @@ negative axis, the reflection and the recurrence near it; around the zeros 1 and
 
 from __future__ import annotations
 
-import functools
 import math
 
 import effax.numpy as jnp
 from effax import lax
 from effax.effects.value import Array
 from effax.interpreters.composites.gamma_ratios import STIRLING
+from effax.interpreters.composites.gamma_zeros import taylor
 
 # From here on Stirling's series is exact to rounding, in all directions but the negative one.
 _FAR = 7
@@ -28,24 +28,10 @@ def _stirling(z: Array) -> Array:
     return (z - 0.5) * jnp.log(z) - z + 0.5 * math.log(2 * math.pi) + series * inverse
 
 
-def _zeta(k: int, count: int = 200) -> float:
-    """Riemann's zeta function, by Euler's and Maclaurin's formula."""
-    summed = math.fsum(n**-k for n in range(1, count))
-    rest = count ** (1 - k) / (k - 1) + count**-k / 2 + k * count ** (-k - 1) / 12
-    return float(summed + rest - k * (k + 1) * (k + 2) * count ** (-k - 3) / 720)
-
-
-@functools.cache
-def _taylor() -> tuple[float, ...]:
-    """The coefficients of `loggamma(1 + w)`, that of w first."""
-    euler = 0.57721566490153286
-    return (-euler, *((-1) ** k * _zeta(k) / k for k in range(2, _TERMS)))
-
-
 def _around_one(w: Array) -> Array:
     value = jnp.zeros_like(w)
-    for coefficient in reversed(_taylor()):
-        value = (value + coefficient) * w
+    for coefficient in reversed(taylor(_TERMS - 1)):
+        value = (value + coefficient) * -w
     return value
 
 

@@ -69,12 +69,25 @@ def _log_ndtr(x: Array, order: int) -> Array:
     left, right = jnp.minimum(inside, 0), jnp.maximum(inside, 0)
     middle = jnp.where(x > 0, jnp.log1p(-_ndtr(-right)), jnp.log(_ndtr(left)))
     far = jnp.minimum(x, lower)
-    series, term = jnp.ones_like(far), jnp.ones_like(far)
-    for n in range(1, order + 1):
-        term = term * (-(2 * n - 1)) / (far * far)
-        series = series + term
-    below = -0.5 * far * far - jnp.log(-far) - _LOG_ROOT_2PI + jnp.log(series)
+    below = -0.5 * far * far - jnp.log(-far) - _LOG_ROOT_2PI + jnp.log(_tail_series(far, order))
     return jnp.where(x > upper, -_ndtr(-x), jnp.where(x > lower, middle, below))
+
+
+def _log_ndtr_slope(x: Array, value: Array) -> Array:
+    """The density over the distribution function: far below, `-x` over a series."""
+    lower = -20.0 if bit_width(x.dtype) > 32 else -10.0
+    inside, far = jnp.maximum(x, lower), jnp.minimum(x, lower)
+    near = jnp.exp(-0.5 * inside * inside - _LOG_ROOT_2PI - jnp.where(x > lower, value, 0))
+    return jnp.where(x > lower, near, -far / _tail_series(far, 8))
+
+
+def _tail_series(x: Array, order: int) -> Array:
+    """`-x ndtr(x)` over the density, for a very negative x (Abramowitz & Stegun 26.2.12)."""
+    series, term = jnp.ones_like(x), jnp.ones_like(x)
+    for n in range(1, order + 1):
+        term = term * (-(2 * n - 1)) / (x * x)
+        series = series + term
+    return series
 
 
 @whole("series_order")
@@ -98,7 +111,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
     def function_jvp(primals: Any, tangents: Any) -> Any:
         (x,), (t,) = primals, tangents
         value = function(x)
-        return value, t * jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
+        return value, t * _log_ndtr_slope(x, value)
 
     return strong(function(*real("log_ndtr", opened_list(x))))
 
@@ -125,8 +138,7 @@ def ndtri(p: ArrayLike) -> Array:
         x = (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)) - t
         for _ in range(4):
             value = _log_ndtr(x, 3)
-            slope = jnp.exp(-0.5 * x * x - _LOG_ROOT_2PI - value)
-            x = x - (value - logarithm) / slope
+            x = x - (value - logarithm) / _log_ndtr_slope(x, value)
         # Near the median the logarithm carries little information, and `2 * p - 1` is exact.
         middle = math.sqrt(2) * special.erf_inv(jnp.where(tail > 0.25, 2 * tail - 1, 0))
         x = jnp.where(tail > 0.25, middle, x)

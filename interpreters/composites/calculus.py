@@ -25,7 +25,7 @@ import attrs
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnsupportedDerivativeError
 from effax.effects.rows import elementwise, shape, special, transcendental
-from effax.effects.rows.comparison import eq, ge, gt
+from effax.effects.rows.comparison import eq, ge, lt
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import (
     abs,
@@ -54,11 +54,14 @@ from effax.effects.rows.elementwise import (
 from effax.effects.rows.selection import select_n
 from effax.effects.rows.special import (
     bessel_i0e,
+    bessel_i0e_grad,
     bessel_i1e,
+    beta_density,
     digamma,
     erf,
     erf_inv,
     erfc,
+    gamma_density,
     igamma,
     igamma_grad_a,
     igammac,
@@ -66,6 +69,7 @@ from effax.effects.rows.special import (
     polygamma,
     random_gamma_grad,
     regularized_incomplete_beta,
+    regularized_incomplete_betac,
     zeta,
 )
 from effax.effects.rows.transcendental import (
@@ -90,7 +94,7 @@ from effax.effects.rows.transcendental import (
     tan,
     tanh,
 )
-from effax.effects.types import finfo, is_complex, is_integer, typeof
+from effax.effects.types import is_complex, is_integer, typeof
 
 Derivative = Callable[..., Any]
 
@@ -176,22 +180,24 @@ def _integer_pow_dx(ans: Any, x: Any, *, y: int) -> Any:
 
 
 def _part_of_sum(i: int) -> Derivative:
-    """exp(x - log(exp(x) + exp(y))): which part of the sum is exp(x), also at infinity."""
+    """exp(x) / (exp(x) + exp(y)), one half at equal infinities too."""
 
     def part(ans: Any, *operands: Any) -> Any:
-        x = arrays(*operands)[i]
-        infinite = (
-            eq(abs(ans), math.inf) if not is_complex(typeof(ans).dtype) else eq(ans, math.inf)
-        )
-        apart = where(eq(x, ans), like(ans, 0.0), -math.inf)
-        return exp(where(infinite, apart, sub(x, ans)))
+        operands = arrays(*operands)
+        x, y = operands[i], operands[1 - i]
+        if is_complex(typeof(ans).dtype):
+            apart = where(eq(x, ans), like(ans, 0.0), -math.inf)
+            return exp(where(eq(ans, math.inf), apart, sub(x, ans)))
+        # Not of x - ans: a large sum is rounded to more than its share.
+        return where(eq(x, y), 0.5, logistic(sub(x, y)))
 
     return part
 
 
 def _rem_dy(ans: Any, x: Any, y: Any) -> Any:
-    quotient = div(x, y)
-    return neg(mul(sign(quotient), floor(abs(quotient))))
+    """Minus the whole quotient, which the rounded quotient may have passed."""
+    x, y = arrays(x, y)
+    return neg(round(div(sub(x, ans), y), rounding_method=1))
 
 
 def _atan2_dx(ans: Any, x: Any, y: Any) -> Any:
@@ -212,9 +218,7 @@ def _acosh_dx(ans: Any, x: Any) -> Any:
 
 
 def _igamma_dx(ans: Any, a: Any, x: Any) -> Any:
-    """x^(a-1) exp(-x) / gamma(a)."""
-    a, x = arrays(a, x)
-    return exp(sub(sub(mul(add(a, -1.0), log(x)), x), lgamma(a)))
+    return gamma_density(*arrays(a, x))
 
 
 def _igamma_da(ans: Any, a: Any, x: Any) -> Any:
@@ -225,12 +229,33 @@ def _negated(derivative: Derivative) -> Derivative:
     return lambda *operands: neg(derivative(*operands))
 
 
+def _gamma_density_da(ans: Any, a: Any, x: Any) -> Any:
+    a, x = arrays(a, x)
+    return mul(ans, sub(log(x), digamma(a)))
+
+
+def _gamma_density_dx(ans: Any, a: Any, x: Any) -> Any:
+    a, x = arrays(a, x)
+    return mul(ans, sub(div(add(a, -1.0), x), 1.0))
+
+
 def _incomplete_beta_dx(ans: Any, a: Any, b: Any, x: Any) -> Any:
-    """x^(a-1) (1-x)^(b-1) / B(a, b)."""
+    return beta_density(*arrays(a, b, x))
+
+
+def _beta_density_da(ans: Any, a: Any, b: Any, x: Any) -> Any:
     a, b, x = arrays(a, b, x)
-    log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
-    powers = add(mul(add(b, -1.0), log1p(neg(x))), mul(add(a, -1.0), log(x)))
-    return exp(sub(powers, log_beta))
+    return mul(ans, add(log(x), sub(digamma(add(a, b)), digamma(a))))
+
+
+def _beta_density_db(ans: Any, a: Any, b: Any, x: Any) -> Any:
+    a, b, x = arrays(a, b, x)
+    return mul(ans, add(log1p(neg(x)), sub(digamma(add(a, b)), digamma(b))))
+
+
+def _beta_density_dx(ans: Any, a: Any, b: Any, x: Any) -> Any:
+    a, b, x = arrays(a, b, x)
+    return mul(ans, sub(div(add(a, -1.0), x), div(add(b, -1.0), sub(1.0, x))))
 
 
 # Bernoulli numbers of even index over factorials, as in the Euler-Maclaurin formula.
@@ -268,20 +293,27 @@ def _zeta_ds(ans: Any, s: Any, q: Any) -> Any:
         for i in (2 * j + 1, 2 * j + 2):
             rising, slope = mul(rising, add(s, float(i))), add(slope, div(1.0, add(s, float(i))))
         scale = div(scale, mul(w, w))
-    return neg(total)
+    return where(lt(s, 1.0), math.nan, neg(total))  # below 1 zeta itself is NaN
 
 
 def _zeta_dq(ans: Any, s: Any, q: Any) -> Any:
     return neg(mul(zeta(_plus(s, 1.0), q), s))
 
 
+def _bessel_part(ans: Any, x: Any) -> Any:
+    """i1e(x) / x, which tends to 1/2 at zero."""
+    none = eq(x, 0.0)
+    return where(none, 0.5, div(ans, where(none, 1.0, x)))
+
+
+def _bessel_i0e_grad_dx(ans: Any, x: Any) -> Any:
+    return sub(mul(mul(sign(x), ans), -2.0), _bessel_part(bessel_i1e(x), x))
+
+
 def _bessel_i1e_dx(ans: Any, x: Any) -> Any:
-    """i0e(x) - i1e(x) (sign(x) + 1/x), which tends to 1/2 at zero."""
-    tiny = float(finfo(typeof(x).dtype).eps)
-    far = gt(abs(x), tiny)
-    safe = where(far, x, tiny)
-    slope = sub(bessel_i0e(safe), mul(ans, add(sign(safe), div(1.0, safe))))
-    return where(far, slope, 0.5)
+    """i0e(x) - i1e(x) (sign(x) + 1/x), where two terms nearly cancel."""
+    apart = where(eq(x, 0.0), 1.0, mul(sign(x), neg(bessel_i0e_grad(x))))
+    return sub(apart, _bessel_part(ans, x))
 
 
 _STEP: Final[tuple[Partial, ...]] = (0.0,)
@@ -337,6 +369,10 @@ _TRANSCENDENTAL: Final[Table] = {
     acosh: (_acosh_dx,),
     atanh: (over(lambda ans, x: mul(sub(1.0, x), add(x, 1.0))),),
 }
+_SHAPES_OF_BETA: Final = (
+    unknown("the derivative of the incomplete beta function with respect to a"),
+    unknown("the derivative of the incomplete beta function with respect to b"),
+)
 _SPECIAL: Final[Table] = {
     erf: (lambda ans, x: mul(exp(neg(square(x))), 2 / math.sqrt(math.pi)),),
     erfc: (lambda ans, x: mul(exp(neg(square(x))), -2 / math.sqrt(math.pi)),),
@@ -350,6 +386,7 @@ _SPECIAL: Final[Table] = {
     zeta: (_zeta_ds, _zeta_dq),
     igamma: (_igamma_da, _igamma_dx),
     igammac: (_negated(_igamma_da), _negated(_igamma_dx)),
+    gamma_density: (_gamma_density_da, _gamma_density_dx),
     igamma_grad_a: (
         unknown("the second derivative of igamma with respect to a"),
         unknown("the mixed second derivative of igamma"),
@@ -358,12 +395,11 @@ _SPECIAL: Final[Table] = {
         unknown("the second derivative of gamma samples"),
         unknown("the second derivative of gamma samples"),
     ),
-    regularized_incomplete_beta: (
-        unknown("the derivative of the incomplete beta function with respect to a"),
-        unknown("the derivative of the incomplete beta function with respect to b"),
-        _incomplete_beta_dx,
-    ),
-    bessel_i0e: (lambda ans, x: sub(bessel_i1e(x), mul(sign(x), ans)),),
+    regularized_incomplete_beta: (*_SHAPES_OF_BETA, _incomplete_beta_dx),
+    regularized_incomplete_betac: (*_SHAPES_OF_BETA, _negated(_incomplete_beta_dx)),
+    beta_density: (_beta_density_da, _beta_density_db, _beta_density_dx),
+    bessel_i0e: (lambda ans, x: bessel_i0e_grad(x),),
+    bessel_i0e_grad: (_bessel_i0e_grad_dx,),
     bessel_i1e: (_bessel_i1e_dx,),
 }
 

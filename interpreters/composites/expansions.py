@@ -18,12 +18,16 @@ from effax.effects.rows.comparison import eq, ge, gt, le, lt, ne
 from effax.effects.rows.complex import complex, imag, real
 from effax.effects.rows.control import while_loop
 from effax.effects.rows.conversion import convert_element_type
-from effax.effects.rows.elementwise import abs, add, div, floor, max, mul, neg, rem, sqrt, sub
+from effax.effects.rows.elementwise import abs, add, div, floor, max, mul, neg, rem, sign, sqrt, sub
 from effax.effects.rows.logical import and_, not_, or_
 from effax.effects.rows.reduction import reduce_or
 from effax.effects.rows.special import (
     bessel_i0e,
+    bessel_i0e_grad,
+    bessel_i1e,
+    beta_density,
     digamma,
+    gamma_density,
     igamma,
     igamma_grad_a,
     igammac,
@@ -31,6 +35,7 @@ from effax.effects.rows.special import (
     polygamma,
     random_gamma_grad,
     regularized_incomplete_beta,
+    regularized_incomplete_betac,
     zeta,
 )
 from effax.effects.rows.transcendental import atan2, cos, exp, log, log1p, logaddexp, sin
@@ -41,8 +46,10 @@ from effax.interpreters.composites.gamma_ratios import (
     UNIFORM,
     beta_scale,
     gamma_scale,
+    polynomial,
     uniform_gammas,
 )
+from effax.interpreters.composites.gamma_zeros import upper_of_small
 from effax.interpreters.stage import stage
 
 _STEPS: Final = 2000
@@ -165,6 +172,8 @@ def expand_igamma(a: Any, x: Any) -> Any:
     far = sub(1.0, mul(scale, fraction))
     result = where(upper, far, div(mul(scale, series), a))
     result = where(alive, result, where(upper, like(a, 1.0), 0.0))
+    small, little = _near_corner(a, x)
+    result = where(small, sub(1.0, little), result)
     result = where(and_(eq(a, 0.0), gt(x, 0.0)), 1.0, result)
     result = where(eq(x, float("inf")), 1.0, where(uniform, below, result))
     return where(wrong, float("nan"), result)
@@ -175,6 +184,12 @@ def _near_middle(a: Any, x: Any) -> tuple[Any, tuple[Any, Any]]:
     uniform = and_(ge(a, UNIFORM), lt(abs(sub(x, a)), mul(a, 0.3)))
     safe = where(uniform, a, UNIFORM)
     return uniform, uniform_gammas(safe, where(uniform, x, safe))
+
+
+def _near_corner(a: Any, x: Any) -> tuple[Any, Any]:
+    """The place where both are small, and the upper function there, which may be much below 1."""
+    small = and_(and_(lt(a, 0.25), lt(x, 1.5)), and_(gt(a, 0.0), gt(x, 0.0)))
+    return small, upper_of_small(where(small, a, 0.125), where(small, x, 1.0))
 
 
 def expand_igammac(a: Any, x: Any) -> Any:
@@ -188,8 +203,20 @@ def expand_igammac(a: Any, x: Any) -> Any:
     result = where(upper, mul(scale, fraction), near)
     result = where(alive, result, where(upper, like(a, 0.0), 1.0))
     result = where(uniform, beyond, result)
+    small, little = _near_corner(a, x)
+    result = where(small, little, result)
     result = where(either(eq(a, 0.0), eq(x, float("inf"))), 0.0, result)
     return where(wrong, float("nan"), result)
+
+
+def expand_gamma_density(a: Any, x: Any) -> Any:
+    """`x**(a-1) exp(-x) / gamma(a)`, also at the ends."""
+    inside = and_(gt(x, 0.0), lt(x, float("inf")))
+    safe = where(inside, x, 1.0)
+    at_zero = where(eq(a, 1.0), 1.0, where(lt(a, 1.0), float("inf"), like(a, 0.0)))
+    outside = where(eq(x, 0.0), at_zero, where(gt(x, 0.0), like(x, 0.0), float("nan")))
+    value = where(inside, gamma_scale(a, safe, log(safe)), outside)
+    return where(or_(lt(a, 0.0), nan(a)), float("nan"), where(eq(a, 0.0), 0.0, value))
 
 
 def expand_igamma_grad_a(a: Any, x: Any) -> Any:
@@ -247,7 +274,17 @@ def _beta_fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
 
 
 def expand_incomplete_beta(a: Any, b: Any, x: Any) -> Any:
-    """The regularised incomplete beta function, by its continued fraction at x or at 1 - x."""
+    """The regularised incomplete beta function."""
+    return _incomplete_beta(a, b, x, upper=False)
+
+
+def expand_incomplete_betac(a: Any, b: Any, x: Any) -> Any:
+    """One minus the regularised incomplete beta function."""
+    return _incomplete_beta(a, b, x, upper=True)
+
+
+def _incomplete_beta(a: Any, b: Any, x: Any, *, upper: bool) -> Any:
+    """The part below x, or above it, by its continued fraction at x or at 1 - x."""
     infinity = float("inf")
     at_zero = or_(eq(a, 0.0), eq(b, infinity))  # all mass is at zero
     at_one = or_(eq(b, 0.0), eq(a, infinity))
@@ -264,8 +301,23 @@ def expand_incomplete_beta(a: Any, b: Any, x: Any) -> Any:
     parts = (where(active, v, 0.5) for v in (p, q, y, where(direct, sub(1.0, x), x)))
     scale = beta_scale(*parts)
     result = mul(scale, fraction)
-    result = where(direct, result, sub(1.0, result))
-    result = where(every, 1.0, where(none, 0.0, result))
+    result = where(not_(direct) if upper else direct, result, sub(1.0, result))
+    nothing, all = (1.0, 0.0) if upper else (0.0, 1.0)
+    result = where(every, all, where(none, nothing, result))
+    return where(wrong, float("nan"), result)
+
+
+def expand_beta_density(a: Any, b: Any, x: Any) -> Any:
+    """`x**(a-1) (1-x)**(b-1) / beta(a, b)`, also at the ends."""
+    inside = and_(gt(x, 0.0), lt(x, 1.0))
+    y = where(inside, x, 0.5)
+    z = sub(1.0, y)
+    value = mul(a, beta_scale(a, b, y, z, add(log(y), log(z))))
+    near, far = where(le(x, 0.0), a, b), where(le(x, 0.0), b, a)
+    # At 0 the density is b if a is 1, and at 1 it is a if b is 1.
+    at_end = where(eq(near, 1.0), far, where(lt(near, 1.0), float("inf"), like(a, 0.0)))
+    result = where(inside, value, at_end)
+    wrong = either(lt(a, 0.0), lt(b, 0.0), lt(x, 0.0), gt(x, 1.0), nan(a), nan(b), nan(x))
     return where(wrong, float("nan"), result)
 
 
@@ -336,6 +388,19 @@ def expand_bessel_i0e(x: Any) -> Any:
     return where(le(x, 8.0), near, far)
 
 
+# `1 - i1e(x) / i0e(x)` in powers of 1/x, from the first on (the quotient of DLMF 10.40.1).
+_HANKEL: Final = (1 / 2, 1 / 8, 1 / 8, 25 / 128, 13 / 32)
+
+
+def expand_bessel_i0e_grad(x: Any) -> Any:
+    """The derivative of the same: two numbers that differ by one part in 2 abs(x)."""
+    far = gt(abs(x), 500.0 if finfo(typeof(x).dtype).bits == 64 else 50.0)
+    inverse = div(1.0, where(far, abs(x), 500.0))
+    part = mul(inverse, polynomial(inverse, _HANKEL))
+    scaled = mul(sign(x), bessel_i0e(x))
+    return where(far, neg(mul(scaled, part)), sub(bessel_i1e(x), scaled))
+
+
 def expand_polygamma(m: Any, x: Any) -> Any:
     """`(-1)**(m + 1) * m! * zeta(m + 1, x)`, and digamma for m = 0."""
     order = add(m, 1.0)
@@ -348,10 +413,14 @@ EXPANSIONS: Final[dict[Effect, Callable[..., Any]]] = {
     polygamma: expand_polygamma,
     igamma: expand_igamma,
     igammac: expand_igammac,
+    gamma_density: expand_gamma_density,
     igamma_grad_a: expand_igamma_grad_a,
     random_gamma_grad: expand_random_gamma_grad,
     regularized_incomplete_beta: expand_incomplete_beta,
+    regularized_incomplete_betac: expand_incomplete_betac,
+    beta_density: expand_beta_density,
     bessel_i0e: expand_bessel_i0e,
+    bessel_i0e_grad: expand_bessel_i0e_grad,
     logaddexp: expand_logaddexp,
 }
 _programs: Final[dict[Any, Program]] = {}

@@ -48,7 +48,7 @@ STIRLING: Final = tuple(
 """The coefficients of 1/z, 1/z**3, ... that Stirling's formula lacks (DLMF 5.11.1)."""
 
 
-def _polynomial(x: Any, coefficients: Any) -> Any:
+def polynomial(x: Any, coefficients: Any) -> Any:
     """The sum of `coefficients[i] x**i`, by Horner's rule."""
     *lower, found = coefficients
     for c in reversed(lower):
@@ -58,14 +58,14 @@ def _polynomial(x: Any, coefficients: Any) -> Any:
 
 def stirling_error(a: Any) -> Any:
     """`log(gamma(a))` less `(a - 1/2) log(a) - a + log(2 pi) / 2`, for a from `LARGE` on."""
-    return div(_polynomial(div(1.0, square(a)), STIRLING), a)
+    return div(polynomial(div(1.0, square(a)), STIRLING), a)
 
 
 def near_surplus(d: Any) -> Any:
     """`d - log1p(d)` for d from -1/2 to 1, by `log1p(d) = 2 atanh(v)`, v = d / (2 + d)."""
     terms = 17 if finfo(typeof(d).dtype).bits == 64 else 9
     v = div(d, add(d, 2.0))
-    series = _polynomial(square(v), [0.0, *(1 / (2 * k + 1) for k in range(1, terms + 1))])
+    series = polynomial(square(v), [0.0, *(1 / (2 * k + 1) for k in range(1, terms + 1))])
     return mul(v, sub(d, mul(series, 2.0)))
 
 
@@ -80,35 +80,35 @@ def deviance(a: Any, x: Any) -> Any:
     return mul(a, surplus(div(sub(x, a), a)))
 
 
-def gamma_scale(a: Any, x: Any) -> Any:
-    """`x**a exp(-x) / gamma(a)` for positive numbers, a finite."""
-    plain = exp(sub(sub(mul(a, log(x)), x), lgamma(a)))
+def gamma_scale(a: Any, x: Any, over: Any = 0.0) -> Any:
+    """`x**a exp(-x) / gamma(a)` for positive numbers, a finite, over the exponential of `over`."""
+    plain = exp(sub(sub(sub(mul(a, log(x)), over), x), lgamma(a)))
     safe = max(a, LARGE)
-    power = neg(add(deviance(safe, x), stirling_error(safe)))
+    power = neg(add(add(deviance(safe, x), stirling_error(safe)), over))
     return where(lt(a, LARGE), plain, mul(exp(power), sqrt(mul(safe, 1 / (2 * math.pi)))))
 
 
-def beta_scale(p: Any, q: Any, y: Any, z: Any) -> Any:
-    """`y**p z**q / (p beta(p, q))` for positive numbers, where z is `1 - y`.
+def beta_scale(p: Any, q: Any, y: Any, z: Any, over: Any = 0.0) -> Any:
+    """`y**p z**q / (p beta(p, q))` for positive numbers, z being `1 - y`, over `exp(over)`.
 
     Both of p and q are below `LARGE`, or both are not, or one of them.
     """
     small, large = lt(max(p, q), LARGE), ge(min(p, q), LARGE)
     gammas = sub(lgamma(add(p, q)), add(lgamma(q), lgamma(add(p, 1.0))))
-    plain = exp(add(add(mul(log(y), p), mul(log(z), q)), gammas))
+    plain = exp(add(add(mul(log(y), p), sub(mul(log(z), q), over)), gammas))
     errors = [stirling_error(max(v, LARGE)) for v in (p, q, add(p, q))]
-    both = div(_large_beta(max(p, LARGE), max(q, LARGE), y, z, errors), p)
-    return where(small, plain, where(large, both, _uneven_beta(p, q, y, z, errors)))
+    both = div(_large_beta(max(p, LARGE), max(q, LARGE), y, z, errors, over), p)
+    return where(small, plain, where(large, both, _uneven_beta(p, q, y, z, errors, over)))
 
 
-def _large_beta(p: Any, q: Any, y: Any, z: Any, errors: Sequence[Any]) -> Any:
+def _large_beta(p: Any, q: Any, y: Any, z: Any, errors: Sequence[Any], over: Any) -> Any:
     total, (of_p, of_q, of_both) = add(p, q), errors
-    far = add(deviance(p, mul(total, y)), deviance(q, mul(total, z)))
+    far = add(deviance(p, mul(total, y)), add(deviance(q, mul(total, z)), over))
     share = mul(div(q, total), mul(p, 1 / (2 * math.pi)))
     return mul(sqrt(share), exp(neg(add(far, sub(add(of_p, of_q), of_both)))))
 
 
-def _uneven_beta(p: Any, q: Any, y: Any, z: Any, errors: Sequence[Any]) -> Any:
+def _uneven_beta(p: Any, q: Any, y: Any, z: Any, errors: Sequence[Any], over: Any) -> Any:
     """The same where one of p and q is `LARGE`: gammas of the large one by Stirling's formula."""
     of_p, of_q, of_both = errors
     turned = gt(p, q)
@@ -118,7 +118,7 @@ def _uneven_beta(p: Any, q: Any, y: Any, z: Any, errors: Sequence[Any]) -> Any:
     far = mul(more, where(lt(y, 0.5), log1p(neg(y)), log(z)))
     rise = sub(mul(sub(more, 0.5), log1p(div(less, more))), less)
     rise = add(rise, sub(of_both, where(turned, of_p, of_q)))
-    power = add(add(mul(less, log(mul(y, total))), far), rise)
+    power = sub(add(add(mul(less, log(mul(y, total))), far), rise), over)
     divided = sub(power, lgamma(where(turned, less, add(less, 1.0))))
     return div(exp(divided), where(turned, more, 1.0))
 
@@ -131,9 +131,9 @@ def uniform_gammas(a: Any, x: Any) -> tuple[Any, Any]:
     eta = mul(sqrt(mul(half, 2.0)), sign(d))
     inverse = div(1.0, a)
     orders, terms = (11, 17) if finfo(typeof(a).dtype).bits == 64 else (4, 8)
-    rows = [_polynomial(eta, row) for row in _temme(orders, terms)]
+    rows = [polynomial(eta, row) for row in _temme(orders, terms)]
     rest = mul(exp(neg(mul(a, half))), sqrt(mul(inverse, 1 / (2 * math.pi))))
-    rest = mul(rest, _polynomial(inverse, rows))
+    rest = mul(rest, polynomial(inverse, rows))
     at = mul(eta, sqrt(mul(a, 0.5)))
     return sub(mul(erfc(neg(at)), 0.5), rest), add(mul(erfc(at), 0.5), rest)
 

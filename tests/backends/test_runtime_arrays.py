@@ -12,6 +12,7 @@ from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.device import devices
 from effax.backends.xla.dlpack import from_dlpack
 from effax.backends.xla.scalars import constant
+from effax.effects import config
 from effax.effects.config import enable_x64
 from effax.effects.types import ShapedArray
 
@@ -98,7 +99,10 @@ def test_large_integers_are_refused():
         asarray(1 << 40)
 
 
-def test_constants_tell_values_apart():
+def test_constants_tell_values_apart(monkeypatch):
+    # A process that ever guarded transfers, as another test may have, shares none.
+    monkeypatch.setattr(config, "guarded", False)
+
     def value(x):
         return np.asarray(Array(constant(x), asarray(x).spec))
 

@@ -134,7 +134,11 @@ SAMPLES = [
     (special.igamma_grad_a, (POSITIVE * 2, OTHER * 3), {}),
     (special.random_gamma_grad, (POSITIVE * 2, OTHER * 3), {}),
     (special.regularized_incomplete_beta, (POSITIVE * 3, OTHER * 3, UNIT), {}),
+    (special.regularized_incomplete_betac, (POSITIVE * 3, OTHER * 3, UNIT), {}),
+    (special.gamma_density, (POSITIVE * 5, OTHER * 6), {}),
+    (special.beta_density, (POSITIVE * 3, OTHER * 3, UNIT), {}),
     (special.bessel_i0e, (X * 20,), {}),
+    (special.bessel_i0e_grad, (X * 20,), {}),
     *((conversion.convert_element_type, (x,), {"dtype": np.dtype(d)})
       for x in (X * 3, INTS, FLAGS, COMPLEX, BYTES) for d in ("int32", "bool", "uint8", "complex64", "float16")
       if not (x is not BYTES and x is not FLAGS and d == "uint8")),

@@ -19,12 +19,12 @@ from effax.effects.rows.reduction import reduce_or
 from effax.effects.types import ShapedArray, float32, int32, typeof
 from effax.interpreters.composites.calculus import like
 from effax.interpreters.composites.expansions import EXPANSIONS, even, expand, where
+from effax.interpreters.composites.gamma_zeros import with_zeros
 
 _OPERATIONS: Final[dict[Effect, str]] = {
     special.erf: "chlo.erf",
     special.erfc: "chlo.erfc",
     special.erf_inv: "chlo.erf_inv",
-    special.lgamma: "chlo.lgamma",
     special.digamma: "chlo.digamma",
     special.bessel_i1e: "chlo.bessel_i1e",
 }
@@ -42,6 +42,14 @@ def _expansion(effect: Effect) -> None:
 for _effect in EXPANSIONS:
     if _effect.family == special.FAMILY:
         _expansion(_effect)
+
+
+@rule(special.lgamma)
+def lower_lgamma(w: Writer, types: Sequence[ShapedArray], x: Name) -> Name:
+    wide = types[0].update(dtype=float32) if x.dtype.itemsize < 4 else types[0]
+    x = converted(w, x, wide)
+    far = operation("chlo.lgamma")(w, [wide], x)
+    return converted(w, w.performed(with_zeros, x, far), types[0])
 
 
 @rule(special.zeta)

@@ -7,6 +7,7 @@ import math
 import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
+from effax.scipy.gamma_quotients import log_choices
 from effax.scipy.stats.forms import defined, elementwise, exponential
 from effax.scipy.stats.saddle_points import MANY, binomial_log
 
@@ -34,9 +35,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     y = k - loc
     outside = (y < 0) | (y > n)
     y = jnp.where(outside, 0, y)
-    ways = special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)
-    ways = jnp.where((y == 0) | (y == n), 0, ways)  # exactly one way, without rounding
-    value = ways + special.xlogy(y, p) + special.xlog1py(n - y, -p)
+    value = log_choices(n, y) + special.xlogy(y, p) + special.xlog1py(n - y, -p)
     # For many trials these terms are large and cancel.
     many = (y >= MANY) & (n - y >= MANY) & (p > 0) & (p < 1)
     large = binomial_log(

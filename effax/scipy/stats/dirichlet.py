@@ -9,7 +9,9 @@ from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.scipy import special
+from effax.scipy.stats import gamma
 from effax.scipy.stats.forms import exponential
+from effax.scipy.stats.saddle_points import MANY
 
 __all__ = [
     "logpdf",
@@ -45,9 +47,15 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     if x.shape[0] != n:
         x = jnp.concatenate([x, 1 - jnp.sum(x, axis=0, keepdims=True)])
     shapes = alpha.reshape(n, *(1,) * (x.ndim - 1))
-    constant = jnp.sum(special.gammaln(alpha)) - special.gammaln(jnp.sum(alpha))
-    value = jnp.sum(special.xlogy(shapes - 1, x), axis=0) - constant
-    near_one = jnp.abs(jnp.sum(x, axis=0) - 1) < 1e-6
+    total, whole = jnp.sum(alpha), jnp.sum(x, axis=0)
+    constant = jnp.sum(special.gammaln(alpha)) - special.gammaln(total)
+    few = jnp.sum(special.xlogy(shapes - 1, x), axis=0) - constant
+    # Of large parameters these terms are large and cancel. Gamma variables over their sum are
+    # Dirichlet's.
+    each = gamma.logpdf(total * x, shapes) + jnp.log(total)
+    sum_ = gamma.logpdf(total, total) + jnp.log(total)
+    value = jnp.where(total < MANY, few, jnp.sum(each, axis=0) - sum_ + total * (whole - 1))
+    near_one = jnp.abs(whole - 1) < 1e-6
     return jnp.where(jnp.all(x >= 0, axis=0) & near_one, value, -math.inf)
 
 

@@ -9,7 +9,9 @@ from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.decompositions import floats
 from effax.scipy import special
+from effax.scipy.stats import poisson
 from effax.scipy.stats.forms import exponential
+from effax.scipy.stats.saddle_points import MANY
 
 __all__ = [
     "logpmf",
@@ -44,7 +46,13 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
         )
     counts, trials = x.astype(p.dtype), n.astype(p.dtype)
     ways = special.gammaln(trials + 1) - jnp.sum(special.gammaln(counts + 1), axis=-1)
-    value = ways + jnp.sum(special.xlogy(counts, p), axis=-1)
+    few = ways + jnp.sum(special.xlogy(counts, p), axis=-1)
+    # Of many trials these terms are large and cancel. Poisson's counts are multinomial, given
+    # their sum.
+    each = poisson.logpmf(counts, trials[..., None] * p)
+    surplus = trials * (jnp.sum(p, axis=-1) - 1)
+    many = jnp.sum(each, axis=-1) - poisson.logpmf(trials, trials) + surplus
+    value = jnp.where(trials < MANY, few, many)
     return jnp.where(jnp.sum(x, axis=-1) == n, value, -math.inf)
 
 

@@ -7,6 +7,7 @@ import math
 import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
 from effax.scipy import special
+from effax.scipy.gamma_quotients import log_rising
 from effax.scipy.stats.forms import elementwise, exponential
 from effax.scipy.stats.saddle_points import MANY, binomial_log
 
@@ -34,7 +35,8 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     y = k - loc
     outside = y < 0
     y = jnp.where(outside, 0, y)
-    ways = special.gammaln(y + n) - special.gammaln(n) - special.gammaln(y + 1)
+    fewer = log_rising(n, y) - special.gammaln(y + 1)
+    ways = jnp.where(y > n, log_rising(y + 1, n - 1) - special.gammaln(n), fewer)
     value = ways + special.xlogy(n, p) + special.xlog1py(y, -p)
     # Many of both make these terms large, and they cancel: the last trial is the n-th success.
     many = (y >= MANY) & (n >= MANY) & (p > 0) & (p < 1) & jnp.isfinite(n)

@@ -21,16 +21,25 @@ __all__ = [
 __dir__ = __all__.copy
 
 
+_NARROW = (0.03, 1e-3)
+"""Widths for single and double precision, to which two terms in the width are exact."""
+
+
 def _log_mass(a: ArrayLike, b: Array) -> Array:
     """The logarithm of the normal distribution's mass between a and b, a below b.
 
     A difference of its logarithms in the left tail, where they are exact: right of zero, of the
-    mirror image.
+    mirror image. Where they are too near for that, width times density in the middle.
     """
     mirrored = a > 0
     low, high = jnp.where(mirrored, -b, a), jnp.where(mirrored, -a, b)
+    width = high - low
+    narrow = width * jnp.maximum(-low, 1) < _NARROW[jnp.finfo(width.dtype).bits == 64]
     most = special.log_ndtr(high)
-    return most + log1mexp(most - special.log_ndtr(low))
+    wide = most + log1mexp(most - special.log_ndtr(jnp.where(narrow, high - 1, low)))
+    middle, width = jnp.where(narrow, 0.5 * (low + high), 0), jnp.where(narrow, width, 1)
+    bend = (middle * middle - 1) * (width * width) / 24
+    return jnp.where(narrow, norm.logpdf(middle) + jnp.log(width) + jnp.log1p(bend), wide)
 
 
 @elementwise(weak="never")
