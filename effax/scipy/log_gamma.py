@@ -47,7 +47,9 @@ def _sine_of_pi(z: Array) -> Array:
     """`sin(pi * z)`, whose parts vanish exactly where they should: their signs tell the branch."""
     x = z.real - 2 * jnp.round(0.5 * z.real)
     y = math.pi * z.imag
-    sine, cosine = jnp.sin(math.pi * x), jnp.sin(math.pi * (0.5 - jnp.abs(x)))
+    size = jnp.abs(x)
+    sine = jnp.copysign(jnp.sin(math.pi * jnp.minimum(size, 1 - size)), x)
+    cosine = jnp.sin(math.pi * (0.5 - size))
     return lax.complex(sine * jnp.cosh(y), cosine * jnp.sinh(y))
 
 
