@@ -153,6 +153,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
         x = _inexact("squareplus", x)
     x, b = promote_inexact(x, b, name="squareplus")
     root = elementwise.sqrt(elementwise.add(elementwise.square(x), b))
+    if is_complex(typeof(root).dtype):
+        return elementwise.div(elementwise.add(x, root), 2.0)
     sum_ = elementwise.add(elementwise.abs(x), root)
     # Where x is negative, x and the root nearly cancel; their product is known.
     below = greater(0.0, x)

@@ -10,6 +10,7 @@ import numpy as np
 from effax.eager.whole import whole
 from effax.effects.config import numpy_dtype_promotion
 from effax.effects.rows import comparison, elementwise, selection, shape
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import (
     canonical_shape,
     default_float,
@@ -131,6 +132,8 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     k = concrete_int(k, f"the k of {name}")
     mask = broadcast(below(type.shape[-2], type.shape[-1], k if lower else k - 1), type.shape)
     zeros = shape.full(type.shape, 0, type.dtype)
+    if type.weak_type:
+        zeros = convert_element_type(zeros, dtype=type.dtype, weak_type=True)
     return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)
 
 

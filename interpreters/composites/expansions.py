@@ -332,8 +332,12 @@ def expand_logaddexp(x: Any, y: Any) -> Any:
 
 
 def _complex_logaddexp(x: Any, y: Any) -> Any:
-    """The same, the larger being that of larger real part; the imaginary part within (-pi, pi]."""
-    first = gt(real(x), real(y))
+    """The same, the larger being that of larger real part; the imaginary part within (-pi, pi].
+
+    Of equal ones the smaller imaginary part counts: a large one would round the sum.
+    """
+    tie = and_(eq(real(x), real(y)), lt(abs(imag(x)), abs(imag(y))))
+    first = or_(gt(real(x), real(y)), tie)
     larger, smaller = where(first, x, y), where(first, y, x)
     distance = sub(smaller, larger)
     sum_ = add(larger, log1p(exp(distance)))
