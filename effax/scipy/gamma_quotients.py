@@ -50,7 +50,7 @@ def log_choices(n: Any, k: Any) -> Array:
 
 def counted(value: Array, *whole: Array) -> Array:
     """A count of things, without its rounding errors where all these numbers are whole."""
-    known = value < 0.5 / jnp.finfo(value.dtype).eps
+    known = value < 0.5 / float(jnp.finfo(value.dtype).eps)
     for number in whole:
         known &= number == jnp.floor(number)
     exact = jnp.where(known, jnp.round(value), value)

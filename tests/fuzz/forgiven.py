@@ -57,6 +57,16 @@ TABLE = [
         "value",
         values="extreme edges among",
     ),
+    Forgiven(
+        "the slope is NaN where the function is",
+        "*.gammainc* *|lax.igamma* *|*.betainc *|jsp.stats.gamma.* *|jsp.stats.chi2.* *"
+        "|jsp.stats.beta.* *|jsp.stats.poisson.* *",
+        "value",
+        "nan",
+    ),
+    Forgiven(
+        "infinitely many are no parameter", "jsp.stats.dirichlet.*", "value", "nan", values="among"
+    ),
     Forgiven("where terms leave no digit of the sum it is NaN", "jsp.special.hyp*", "value", "nan"),
     Forgiven("counts are real numbers", "random.multinomial*", "refuses", "^ValueError", "complex"),
     Forgiven(
