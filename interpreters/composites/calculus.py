@@ -180,7 +180,7 @@ def _integer_pow_dx(ans: Any, x: Any, *, y: int) -> Any:
 
 
 def _part_of_sum(i: int) -> Derivative:
-    """exp(x) / (exp(x) + exp(y)), one half at equal infinities too."""
+    """exp(x) / (exp(x) + exp(y)): which part of the sum is exp(x), also at infinity."""
 
     def part(ans: Any, *operands: Any) -> Any:
         operands = arrays(*operands)
@@ -189,7 +189,9 @@ def _part_of_sum(i: int) -> Derivative:
             apart = where(eq(x, ans), like(ans, 0.0), -math.inf)
             return exp(where(eq(ans, math.inf), apart, sub(x, ans)))
         # Not of x - ans: a large sum is rounded to more than its share.
-        return where(eq(x, y), 0.5, logistic(sub(x, y)))
+        infinite = eq(abs(ans), math.inf)
+        share = logistic(where(infinite, 0.0, sub(x, y)))
+        return where(infinite, where(eq(x, ans), like(ans, 1.0), 0.0), share)
 
     return part
 
