@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from effax.api.custom.jvp import custom_jvp
-from effax.effects.rows.comparison import eq
-from effax.effects.rows.elementwise import abs, add, div, mul, sub
+from effax.effects.rows.elementwise import abs, mul, sub
 from effax.effects.rows.special import bessel_i0e, bessel_i1e
 from effax.effects.rows.transcendental import exp
 from effax.effects.value import Array
-from effax.interpreters.composites.calculus import where
+from effax.interpreters.composites.calculus import bessel_part
 
 
 def _unscaled(x: Array, scaled: Array) -> Array:
@@ -20,7 +19,7 @@ def _unscaled(x: Array, scaled: Array) -> Array:
 
 
 @custom_jvp
-def i0(x: Array) -> Array:
+def i0(x: Any) -> Array:
     """The function of order 0 of a real array."""
     return _unscaled(x, bessel_i0e(x))
 
@@ -32,7 +31,7 @@ def _i0_jvp(primals: Any, tangents: Any) -> Any:
 
 
 @custom_jvp
-def i1(x: Array) -> Array:
+def i1(x: Any) -> Array:
     """The function of order 1 of a real array."""
     return _unscaled(x, bessel_i1e(x))
 
@@ -42,6 +41,4 @@ def _i1_jvp(primals: Any, tangents: Any) -> Any:
     """The slope is `i0(x) - i1(x) / x`, in which i1 is about x / 2 near 0."""
     (x,), (dx,) = primals, tangents
     value = i1(x)
-    origin = eq(x, 0.0)
-    part = where(origin, add(mul(x, 0.0), 0.5), div(value, where(origin, 1.0, x)))
-    return value, mul(dx, sub(i0(x), part))
+    return value, mul(dx, sub(i0(x), bessel_part(value, x)))

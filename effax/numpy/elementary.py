@@ -228,8 +228,7 @@ def i0(x: ArrayLike, /) -> Array:
     # Loaded when asked for: it is made of custom rules.
     from effax.numpy import bessel
 
-    found: Array = bessel.i0(x)  # type: ignore[arg-type]
-    return found
+    return bessel.i0(x)
 
 
 @whole()

@@ -10,7 +10,6 @@ import numpy as np
 from effax.eager.whole import whole
 from effax.effects.config import numpy_dtype_promotion
 from effax.effects.rows import comparison, elementwise, selection, shape
-from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import (
     canonical_shape,
     default_float,
@@ -22,6 +21,7 @@ from effax.effects.types import (
 )
 from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
 from effax.keys.decorators import moves_keys
+from effax.numpy.creation import zeros_like
 from effax.numpy.even_spacing import arange, linspace
 from effax.numpy.joining import concatenate, stack
 from effax.numpy.manipulation import moveaxis, ravel, reshape_values
@@ -131,9 +131,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
         raise ValueError(f"Argument to jnp.{name} must be at least 2D")
     k = concrete_int(k, f"the k of {name}")
     mask = broadcast(below(type.shape[-2], type.shape[-1], k if lower else k - 1), type.shape)
-    zeros = shape.full(type.shape, 0, type.dtype)
-    if type.weak_type:
-        zeros = convert_element_type(zeros, dtype=type.dtype, weak_type=True)
+    zeros = zeros_like(m)
     return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)
 
 

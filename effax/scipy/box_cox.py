@@ -6,12 +6,14 @@ The rules of its parts would take differences of large quotients, wherever lmbda
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import effax.numpy as jnp
 from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
+from effax.interpreters.composites.gamma_ratios import polynomial
 from effax.scipy.entropies import xlog1py, xlogy
 from effax.scipy.normal import spread
 
@@ -24,9 +26,7 @@ def _slope(z: Array) -> Array:
     """The derivative of `expm1(z) / z`, by its series near 0."""
     near = jnp.abs(z) < _NEAR
     inside, outside = jnp.where(near, z, 0), jnp.where(near, 1, z)
-    series = jnp.zeros_like(z)
-    for k in reversed(range(1, _TERMS)):
-        series = series * inside + k / math.factorial(k + 1)
+    series = polynomial(inside, [k / math.factorial(k + 1) for k in range(1, _TERMS)])
     far = (jnp.exp(outside) * (outside - 1) + 1) / (outside * outside)
     return jnp.where(near, series, far)
 
@@ -40,30 +40,26 @@ def _transform(logarithm: Array, lmbda: Array) -> Array:
     return jnp.where(none, logarithm, value)
 
 
-@custom_jvp
-def _boxcox(x: Array, lmbda: Array) -> Array:
-    return _transform(jnp.log(x), lmbda)
+def _of(
+    logarithm: Callable[[Array], Array], times_logarithm: Callable[..., Array]
+) -> Callable[[Array, Array], Array]:
+    """The transformation of a number of which these are the logarithm, and that times another."""
+
+    @custom_jvp
+    def function(x: Array, lmbda: Array) -> Array:
+        return _transform(logarithm(x), lmbda)
+
+    @function.defjvp
+    def function_jvp(primals: Any, tangents: Any) -> Any:
+        (x, lmbda), (dx, dlmbda) = primals, tangents
+        along = jnp.exp(times_logarithm(lmbda - 1, x)) * dx
+        log = logarithm(x)
+        return function(x, lmbda), along + log**2 * _slope(lmbda * log) * dlmbda
+
+    return function
 
 
-@_boxcox.defjvp
-def _boxcox_jvp(primals: Any, tangents: Any) -> Any:
-    (x, lmbda), (dx, dlmbda) = primals, tangents
-    logarithm = jnp.log(x)
-    along = jnp.exp(xlogy(lmbda - 1, x)) * dx
-    return _boxcox(x, lmbda), along + logarithm**2 * _slope(lmbda * logarithm) * dlmbda
-
-
-@custom_jvp
-def _boxcox1p(x: Array, lmbda: Array) -> Array:
-    return _transform(jnp.log1p(x), lmbda)
-
-
-@_boxcox1p.defjvp
-def _boxcox1p_jvp(primals: Any, tangents: Any) -> Any:
-    (x, lmbda), (dx, dlmbda) = primals, tangents
-    logarithm = jnp.log1p(x)
-    along = jnp.exp(xlog1py(lmbda - 1, x)) * dx
-    return _boxcox1p(x, lmbda), along + logarithm**2 * _slope(lmbda * logarithm) * dlmbda
+_boxcox, _boxcox1p = _of(jnp.log, xlogy), _of(jnp.log1p, xlog1py)
 
 
 @whole()

@@ -11,7 +11,7 @@ import math
 import effax.numpy as jnp
 from effax import lax
 from effax.effects.value import Array
-from effax.interpreters.composites.gamma_ratios import STIRLING
+from effax.interpreters.composites.gamma_ratios import STIRLING, polynomial
 from effax.interpreters.composites.gamma_zeros import taylor
 
 # From here on Stirling's series is exact to rounding, in all directions but the negative one.
@@ -29,10 +29,7 @@ def _stirling(z: Array) -> Array:
 
 
 def _around_one(w: Array) -> Array:
-    value = jnp.zeros_like(w)
-    for coefficient in reversed(taylor(_TERMS - 1)):
-        value = (value + coefficient) * -w
-    return value
+    return -w * polynomial(-w, taylor(_TERMS - 1))
 
 
 def _risen(z: Array) -> Array:

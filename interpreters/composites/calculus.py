@@ -198,7 +198,6 @@ def _part_of_sum(i: int) -> Derivative:
 
 def _rem_dy(ans: Any, x: Any, y: Any) -> Any:
     """Minus the whole quotient, which the rounded quotient may have passed."""
-    x, y = arrays(x, y)
     return neg(round(div(sub(x, ans), y), rounding_method=1))
 
 
@@ -302,20 +301,20 @@ def _zeta_dq(ans: Any, s: Any, q: Any) -> Any:
     return neg(mul(zeta(_plus(s, 1.0), q), s))
 
 
-def _bessel_part(ans: Any, x: Any) -> Any:
-    """i1e(x) / x, which tends to 1/2 at zero."""
+def bessel_part(ans: Any, x: Any) -> Any:
+    """`ans / x`, where ans is i1(x) or i1e(x): it tends to 1/2 at zero."""
     none = eq(x, 0.0)
     return where(none, 0.5, div(ans, where(none, 1.0, x)))
 
 
 def _bessel_i0e_grad_dx(ans: Any, x: Any) -> Any:
-    return sub(mul(mul(sign(x), ans), -2.0), _bessel_part(bessel_i1e(x), x))
+    return sub(mul(mul(sign(x), ans), -2.0), bessel_part(bessel_i1e(x), x))
 
 
 def _bessel_i1e_dx(ans: Any, x: Any) -> Any:
     """i0e(x) - i1e(x) (sign(x) + 1/x), where two terms nearly cancel."""
     apart = where(eq(x, 0.0), 1.0, mul(sign(x), neg(bessel_i0e_grad(x))))
-    return sub(apart, _bessel_part(ans, x))
+    return sub(apart, bessel_part(ans, x))
 
 
 _STEP: Final[tuple[Partial, ...]] = (0.0,)

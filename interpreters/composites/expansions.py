@@ -45,6 +45,7 @@ from effax.interpreters.composites.calculus import where as where
 from effax.interpreters.composites.gamma_ratios import (
     UNIFORM,
     beta_scale,
+    double,
     gamma_scale,
     polynomial,
     uniform_gammas,
@@ -398,7 +399,7 @@ _HANKEL: Final = (1 / 2, 1 / 8, 1 / 8, 25 / 128, 13 / 32)
 
 def expand_bessel_i0e_grad(x: Any) -> Any:
     """The derivative of the same: two numbers that differ by one part in 2 abs(x)."""
-    far = gt(abs(x), 500.0 if finfo(typeof(x).dtype).bits == 64 else 50.0)
+    far = gt(abs(x), 500.0 if double(x) else 50.0)
     inverse = div(1.0, where(far, abs(x), 500.0))
     part = mul(inverse, polynomial(inverse, _HANKEL))
     scaled = mul(sign(x), bessel_i0e(x))

@@ -48,6 +48,11 @@ STIRLING: Final = tuple(
 """The coefficients of 1/z, 1/z**3, ... that Stirling's formula lacks (DLMF 5.11.1)."""
 
 
+def double(x: Any) -> bool:
+    """Whether x is of double precision, to which series need more terms."""
+    return bool(finfo(typeof(x).dtype).bits == 64)
+
+
 def polynomial(x: Any, coefficients: Any) -> Any:
     """The sum of `coefficients[i] x**i`, by Horner's rule."""
     *lower, found = coefficients
@@ -63,7 +68,7 @@ def stirling_error(a: Any) -> Any:
 
 def near_surplus(d: Any) -> Any:
     """`d - log1p(d)` for d from -1/2 to 1, by `log1p(d) = 2 atanh(v)`, v = d / (2 + d)."""
-    terms = 17 if finfo(typeof(d).dtype).bits == 64 else 9
+    terms = 17 if double(d) else 9
     v = div(d, add(d, 2.0))
     series = polynomial(square(v), [0.0, *(1 / (2 * k + 1) for k in range(1, terms + 1))])
     return mul(v, sub(d, mul(series, 2.0)))
@@ -130,7 +135,7 @@ def uniform_gammas(a: Any, x: Any) -> tuple[Any, Any]:
     half = surplus(d)
     eta = mul(sqrt(mul(half, 2.0)), sign(d))
     inverse = div(1.0, a)
-    orders, terms = (11, 17) if finfo(typeof(a).dtype).bits == 64 else (4, 8)
+    orders, terms = (11, 17) if double(a) else (4, 8)
     rows = [polynomial(eta, row) for row in _temme(orders, terms)]
     rest = mul(exp(neg(mul(a, half))), sqrt(mul(inverse, 1 / (2 * math.pi))))
     rest = mul(rest, polynomial(inverse, rows))

@@ -13,11 +13,12 @@ from typing import Any, Final
 from effax.effects.rows.comparison import lt
 from effax.effects.rows.elementwise import abs, add, div, mul, neg, sub
 from effax.effects.rows.transcendental import exp, expm1, log
-from effax.effects.types import finfo, typeof
 from effax.interpreters.composites.calculus import like, where
-from effax.interpreters.composites.gamma_ratios import polynomial
+from effax.interpreters.composites.gamma_ratios import double, polynomial
 
 EULER: Final = 0.57721566490153286
+_NEAR: Final = 0.25
+"""Within this distance of the zeros Taylor's series are short."""
 
 
 def zeta_surplus(k: int, count: int = 200) -> float:
@@ -39,14 +40,21 @@ def _taylor_at_two(terms: int) -> tuple[float, ...]:
     return (1 - EULER, *((-1) ** k * zeta_surplus(k) / k for k in range(2, terms + 1)))
 
 
+def _before_one(v: Any) -> Any:
+    """`lgamma(1 - v)`, for v within `_NEAR`."""
+    return mul(v, polynomial(v, taylor(26 if double(v) else 12)))
+
+
+def _after_two(w: Any) -> Any:
+    """`lgamma(2 + w)`, for w within `_NEAR`."""
+    return mul(w, polynomial(w, _taylor_at_two(15 if double(w) else 8)))
+
+
 def with_zeros(x: Any, far: Any) -> Any:
     """`lgamma(x)`, where `far` is what Lanczos's formula makes of it."""
-    double = finfo(typeof(x).dtype).bits == 64
-    at_one, at_two = taylor(26 if double else 12), _taylor_at_two(15 if double else 8)
-    for w, coefficients in ((sub(1.0, x), at_one), (sub(x, 2.0), at_two)):
-        near = lt(abs(w), 0.25)
-        w = where(near, w, 0.0)
-        far = where(near, mul(w, polynomial(w, coefficients)), far)
+    for w, series in ((sub(1.0, x), _before_one), (sub(x, 2.0), _after_two)):
+        near = lt(abs(w), _NEAR)
+        far = where(near, series(where(near, w, 0.0)), far)
     return far
 
 
@@ -55,10 +63,8 @@ def upper_of_small(a: Any, x: Any) -> Any:
 
     Gamma's series without its first term, which is nearly 1 (DLMF 8.7.1): all is of the size of a.
     """
-    terms = 22 if finfo(typeof(x).dtype).bits == 64 else 13
     series = like(x, 0.0)
-    for n in reversed(range(1, terms)):
+    for n in reversed(range(1, 22 if double(x) else 13)):
         series = mul(sub(div(1.0, add(a, float(n))), series), mul(x, 1 / n))
-    log_gamma = mul(neg(a), polynomial(neg(a), taylor(26 if terms > 13 else 12)))  # of a + 1
-    power = sub(mul(a, log(x)), log_gamma)
+    power = sub(mul(a, log(x)), _before_one(neg(a)))
     return sub(mul(mul(a, exp(power)), series), expm1(power))

@@ -48,6 +48,18 @@ def test_incomplete_beta(dtype):
         near(special.betainc(*operands), wanted, dtype, 50)  # 1 - x is not known better
 
 
+@DTYPES
+def test_slopes_are_densities(dtype):
+    with effax.enable_x64(True):
+        a, x = around(dtype)
+        slope = effax.vmap(effax.grad(special.gammainc, 1))(a, x)
+        wanted = scipy.stats.gamma.pdf(x.astype(float), a.astype(float))
+        near(slope, wanted, dtype, 100)
+        a, b, x = shares(dtype)
+        slope = effax.vmap(effax.grad(special.betainc, 2))(a, b, x)
+        near(slope, scipy.stats.beta.pdf(*(y.astype(float) for y in (x, a, b))), dtype, 10)
+
+
 @pytest.mark.parametrize("a", [1e5, 1e6, 1e8, 1e12, 1e30])
 def test_half_is_below_the_middle(a):
     assert abs(float(special.gammainc(a, a)) - 0.5) < 1e-3
