@@ -18,7 +18,7 @@ from tests.fuzz.forgiven import forgiven
 from tests.grid.ask import CRASH, Answer, Leaf, Oracle
 from tests.grid.case import Case, dtype_of, is_complex, is_inexact, is_unsigned
 from tests.grid.compare import FAULTS, compare_leaves, widened
-from tests.grid.play import Entry, either_agrees, magnitude, numpy_agrees
+from tests.grid.play import Entry, Numbers, either_agrees, in_64_bits, magnitude, numpy_agrees
 
 CONCRETE = {"ConcretizationTypeError", "TracerBoolConversionError", "TracerArrayConversionError"}
 CONCRETE |= {"TracerIntegerConversionError", "NonConcreteBooleanIndexError"}
@@ -63,7 +63,8 @@ def _class(name: str) -> str:
 class Judge:
     """The two processes, and what is asked of them. `asked` counts questions by mode.
 
-    `forgive` is called with each finding that is let pass, and the reason.
+    `forgive` is called with each finding that is let pass, and the reason; `numbers` has what NumPy
+    and SciPy compute in 64 bits, as `in_64_bits`.
     """
 
     def __init__(
@@ -71,8 +72,9 @@ class Judge:
         ours: Oracle,
         theirs: Oracle,
         forgive: Callable[[Finding, str], object] = lambda finding, reason: None,
+        numbers: Callable[[Case, bool], Numbers] = in_64_bits,
     ) -> None:
-        self.ours, self.theirs, self.forgive = ours, theirs, forgive
+        self.ours, self.theirs, self.forgive, self.numbers = ours, theirs, forgive, numbers
         self.asked = {"types": 0, "values": 0, "difference": 0, "law": 0}
 
     def types(self, function: str, entry: Entry, case: Case) -> tuple[Finding | None, bool]:
@@ -95,12 +97,13 @@ class Judge:
         if (
             found.leaves is not None
             and entry.wide
-            and numpy_agrees(case, found, entry.slack, entry.alone)
+            and numpy_agrees(case, found, entry.slack, entry.alone, self.numbers)
         ):
             return None
         kind, why = "", ""
         for mode in ("compiled", "eager"):
-            kind, why = difference_of_values(entry, case, found, self.theirs.ask(case, mode))
+            wanted = self.theirs.ask(case, mode)
+            kind, why = difference_of_values(entry, case, found, wanted, self.numbers)
             if not kind:
                 break
         return self.finding(function, entry, kind, case, why)
@@ -176,7 +179,11 @@ def difference_of_types(found: Answer, wanted: Answer) -> tuple[str, str]:
 
 
 def difference_of_values(
-    entry: Entry, case: Case, found: Answer, wanted: Answer
+    entry: Entry,
+    case: Case,
+    found: Answer,
+    wanted: Answer,
+    numbers: Callable[[Case, bool], Numbers] = in_64_bits,
 ) -> tuple[str, str]:
     """Return the kind of difference of two results, or "", and its text."""
     if found.leaves is None or wanted.leaves is None:
@@ -198,7 +205,7 @@ def difference_of_values(
             return kind, why
     if re.match(r"\d+ results", why):
         return "structure", why
-    if entry.wide and either_agrees(case, found, wanted, entry.slack, entry.alone):
+    if entry.wide and either_agrees(case, found, wanted, entry.slack, entry.alone, numbers):
         return "", ""  # each element is JAX's or SciPy's
     return "value", why
 

@@ -20,6 +20,7 @@ from tests.fuzz import large
 from tests.fuzz.distort import bare, distorted, revalued, transformed
 from tests.fuzz.journal import Journal
 from tests.fuzz.judge import Finding, Judge
+from tests.fuzz.numpy_beside import NumPyBeside
 from tests.fuzz.worker import names_of_laws
 from tests.grid.ask import ROOT, Oracle
 from tests.grid.case import Case
@@ -71,7 +72,8 @@ class Run:
     """Two processes, a journal, and the functions."""
 
     def __init__(self, processes: tuple[Oracle, Oracle], journal: Journal) -> None:
-        self.judge = Judge(*processes, journal.forgive)
+        self.numpy = NumPyBeside(PATIENCE)
+        self.judge = Judge(*processes, journal.forgive, self.numpy.numbers)
         self.journal = journal
         self.table = tables()
 
@@ -79,8 +81,8 @@ class Run:
         return self
 
     def __exit__(self, *ignored: Any) -> None:
-        self.judge.ours.close()
-        self.judge.theirs.close()
+        for process in self.processes():
+            process.close()
 
     def spend(
         self, seconds: float, seed: int, only: str = "*", visits: float = float("inf")
@@ -125,8 +127,8 @@ class Run:
             function=name, seed=seed, turn=turn, asked=asked, found=len(new), cpu=spent
         )
         if sum(self.judge.asked.values()) % RENEWED < sum(asked.values()):
-            self.judge.ours.restarted("enough")
-            self.judge.theirs.restarted("enough")
+            for process in self.processes():
+                process.restarted("enough")
         return new
 
     def findings(self, name: str, rng: Random, salt: str) -> Iterator[Finding]:
@@ -207,10 +209,13 @@ class Run:
         return self.judge.values(name, entry, finding.case) is not None
 
     def cpu(self) -> float:
-        """Seconds of processor time of this process and the two, and of those that ended."""
-        ids = (self.judge.ours.process.pid, self.judge.theirs.process.pid)
+        """Seconds of processor time of this process and those it asks, and of those that ended."""
         ended = os.times()
-        return sum(ended[:4]) + sum(_seconds(pid) for pid in ids)
+        return sum(ended[:4]) + sum(_seconds(asked.process.pid) for asked in self.processes())
+
+    def processes(self) -> tuple[Oracle, ...]:
+        """effax, JAX or effax on the CPU, and NumPy."""
+        return self.judge.ours, self.judge.theirs, self.numpy.process
 
 
 def under_transform(entry: Entry, name: str) -> Entry:

@@ -19,6 +19,7 @@ from tests.fuzz.distort import bare, distorted, transformed
 from tests.fuzz.forgiven import Forgiven
 from tests.fuzz.journal import Journal
 from tests.fuzz.judge import GRAVE, Finding, Judge, difference_of_types, difference_of_values
+from tests.fuzz.numpy_beside import NumPyBeside
 from tests.fuzz.run import Run, effax_beside, tables
 from tests.grid import defined
 from tests.grid.ask import CRASH, Answer, Leaf, Oracle, answer, jax_python
@@ -140,6 +141,16 @@ def test_a_crash_is_a_finding_and_not_the_end():
     assert judge.ours.ask(SUM).error == [CRASH]
     judge.ours.close()
     judge.theirs.close()
+
+
+def test_a_call_of_numpys_without_an_end_is_no_opinion():
+    """SciPy's `hyp1f1` and `truncnorm.logcdf` have such arguments."""
+    beside = NumPyBeside(patience=10)
+    try:
+        assert beside.numbers(Case("[0 for _ in iter(int, 1)]"), False) is None
+        assert beside.numbers(SUM, False) is not None
+    finally:
+        beside.process.close()
 
 
 def test_a_journal_has_each_cause_once_and_goes_on(tmp_path):

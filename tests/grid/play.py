@@ -130,11 +130,14 @@ TRANSFORMS = SimpleNamespace(jit=lambda function: function, vmap=_mapped)
 """NumPy's stand-in for `jax`."""
 
 
-def opinion(case: Case, wanted: Answer) -> list[np.ndarray[Any, Any]] | None:
-    """Return the leaves that NumPy or SciPy computes in 64 bits, or None if neither can."""
-    if wanted.leaves is None:
-        return None
-    inexact = any(isinstance(x, Leaf) and is_inexact(dtype_of(x.dtype)) for x in wanted.leaves)
+Numbers = list[np.ndarray[Any, Any]] | None
+
+
+def in_64_bits(case: Case, inexact: bool) -> Numbers:
+    """Return the leaves that NumPy or SciPy computes in 64 bits, or None if neither can.
+
+    inexact: whether integers too are to be floats.
+    """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         given = [_widened(o.numpy(), inexact) for o in case.operands]  # NaN of any bits, too
@@ -143,6 +146,16 @@ def opinion(case: Case, wanted: Answer) -> list[np.ndarray[Any, Any]] | None:
         except Exception:  # other arguments than NumPy's, or other limits: no opinion
             return None
     return [np.asarray(x) for x in _flat(found)]
+
+
+def opinion(
+    case: Case, wanted: Answer, numbers: Callable[[Case, bool], Numbers] = in_64_bits
+) -> Numbers:
+    """Return what NumPy or SciPy has for a case to which somebody has an answer, or None."""
+    if wanted.leaves is None:
+        return None
+    inexact = any(isinstance(x, Leaf) and is_inexact(dtype_of(x.dtype)) for x in wanted.leaves)
+    return numbers(case, inexact)
 
 
 def _flat(x: Any) -> list[Any]:
@@ -159,13 +172,19 @@ def _widened(x: np.ndarray[Any, Any], inexact: bool) -> np.ndarray[Any, Any]:
     return x
 
 
-def numpy_agrees(case: Case, wanted: Answer, slack: float, alone: bool = False) -> bool:
+def numpy_agrees(
+    case: Case,
+    wanted: Answer,
+    slack: float,
+    alone: bool = False,
+    numbers: Callable[[Case, bool], Numbers] = in_64_bits,
+) -> bool:
     """Whether NumPy has the opinion that JAX has."""
-    numbers = opinion(case, wanted)
-    if numbers is None or wanted.leaves is None or len(numbers) != len(wanted.leaves):
+    said = opinion(case, wanted, numbers)
+    if said is None or wanted.leaves is None or len(said) != len(wanted.leaves):
         return False
     scale = max(1.0, magnitude(case))
-    for ours, theirs in zip(wanted.leaves, numbers, strict=True):
+    for ours, theirs in zip(wanted.leaves, said, strict=True):
         if isinstance(ours, str) or theirs.dtype == object or theirs.shape != ours.values.shape:
             return False
         dtype = dtype_of(ours.dtype)
@@ -177,14 +196,19 @@ def numpy_agrees(case: Case, wanted: Answer, slack: float, alone: bool = False) 
 
 
 def either_agrees(
-    case: Case, found: Answer, wanted: Answer, slack: float, alone: bool = False
+    case: Case,
+    found: Answer,
+    wanted: Answer,
+    slack: float,
+    alone: bool = False,
+    numbers: Callable[[Case, bool], Numbers] = in_64_bits,
 ) -> bool:
     """Whether each element is what JAX says, or what SciPy says; the types are known to be JAX's."""
-    numbers = opinion(case, found)
-    if numbers is None or found.leaves is None or wanted.leaves is None:
+    said = opinion(case, found, numbers)
+    if said is None or found.leaves is None or wanted.leaves is None:
         return False
     mended: list[Leaf | str] = []
-    for ours, theirs, number in zip(found.leaves, wanted.leaves, numbers, strict=False):
+    for ours, theirs, number in zip(found.leaves, wanted.leaves, said, strict=False):
         if isinstance(ours, str) or isinstance(theirs, str) or number.dtype == object:
             return False
         if number.shape != ours.values.shape:
