@@ -20,7 +20,8 @@ __dir__ = __all__.copy
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return all elements of a tree of arrays as one vector, and the function that undoes it.
 
-    The vector has the dtype in which the leaves' meet; `unravel` gives each its own back. Where
+    The vector has the dtype in which the leaves' meet, Python's numbers and weak types counted as
+    those of arrays; `unravel` gives each its own back. Where
     all leaves have one dtype, it takes vectors of any, and gives leaves of theirs.
 
     Args:
@@ -35,7 +36,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """
     leaves, tree = tree_flatten(pytree)
     types = [typeof(x) for x in leaves]
-    dtype = lattice_result(types)[0] if types else float32
+    # A number is a leaf as good as an array: 1e6 beside float16 must not become infinite.
+    dtype = lattice_result([t.strong() for t in types])[0] if types else float32
     mixed = any(t.dtype != dtype for t in types)
     sizes = [prod(t.shape) for t in types]
     ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
@@ -57,8 +59,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     if not leaves:
         return shape.full((0,), 0, dtype), unravel
-    vectors = [
-        conversion.convert_element_type(shape.reshape(x, shape=(n,)), dtype=dtype)
-        for x, n in zip(leaves, sizes, strict=True)
-    ]
+    vectors = [shape.reshape(x, shape=(n,)) for x, n in zip(leaves, sizes, strict=True)]
+    if mixed:
+        vectors = [conversion.convert_element_type(v, dtype=dtype) for v in vectors]
     return shape.concatenate(*vectors, axis=0), unravel

@@ -12,6 +12,7 @@ from effax.effects.types import (
     bool_,
     canonical_dtype,
     canonical_shape,
+    default_float,
     typeof,
     user_dtype,
 )
@@ -101,14 +102,14 @@ def empty(shape: Any, dtype: Any, *, out_sharding: OutSharding = None) -> Array:
 
     Args:
       shape: the shape of the result.
-      dtype: the dtype of the result.
+      dtype: the dtype of the result; None for the default one of floats.
       out_sharding: the sharding of the result, or its spec over the mesh in context.
 
     >>> import effax.lax as lax
     >>> lax.empty((2,), "int32")
     Array([0, 0], dtype=int32)
     """
-    return full(shape, 0, dtype)
+    return full(shape, 0, default_float() if dtype is None else dtype)
 
 
 def iota(dtype: DTypeLike, size: int) -> Array:

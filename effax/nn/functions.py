@@ -303,8 +303,10 @@ def standardize(
       variance: array_like, the variance; by default computed from `x`.
       epsilon: a small number that is added to the variance.
       where: Boolean mask of the elements that the mean and the variance are computed from.
-      algorithm: "fast" computes the variance as the mean of squares less the square of the mean,
-        "stable" as the mean of squared differences.
+      algorithm: how the variance is computed where only the mean is given: by "stable" it is the
+        mean of squared differences from that mean, by "fast" the mean of squares less the square of
+        the mean, of which few digits are right where the mean is large. Without a mean both are the
+        first: JAX's "fast", its default, is the second even then.
 
     >>> import effax.nn as nn, effax.numpy as jnp
     >>> nn.standardize(jnp.array([1.0, 3.0]), epsilon=0.0)
@@ -313,6 +315,13 @@ def standardize(
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"Unknown algorithm '{algorithm}'. Expected 'fast' or 'stable'.")
     given, (x, axes) = x, _prepared("standardize", x, axis, where)
+    if variance is None and algorithm == "fast" and is_complex(typeof(x).dtype):
+        raise ValueError(
+            "standardize: algorithm='fast' needs real numbers; for complex ones pass variance, or "
+            "algorithm='stable'"
+        )
+    if mean is None and variance is None:
+        return _standardized(x, axes, epsilon, where)
     if mean is not None and variance is not None:  # nothing is computed from x, so it may stay weak
         x = broadcast(asarray(given), typeof(x).shape)
     centre = _mean(x, axes, where) if mean is None else asarray(mean)
@@ -320,16 +329,24 @@ def standardize(
     if variance is None and algorithm == "stable":
         spread = _mean(elementwise.square(centred), axes, where)
     elif variance is None:
-        if is_complex(typeof(x).dtype):
-            raise ValueError(
-                "standardize: algorithm='fast' needs real numbers; for complex ones pass "
-                "variance, or algorithm='stable'"
-            )
         squares = _mean(elementwise.square(x), axes, where)
         squares, square = promote(squares, elementwise.square(centre), name="standardize")
         spread = elementwise.max(elementwise.sub(squares, square), 0.0)
     else:
         spread = asarray(variance)
+    return _scaled(centred, spread, epsilon)
+
+
+def _standardized(x: Array, axes: tuple[int, ...], epsilon: ArrayLike, where: Any) -> Array:
+    """By the mean and the variance of x itself; narrow floats are widened, and rounded once."""
+    wide = cast(x, accumulator(typeof(x).dtype))
+    centred = elementwise.sub(wide, _like(_mean(wide, axes, where), wide))
+    spread = _mean(elementwise.square(centred), axes, where)
+    wanted = typeof(promote_inexact(x, epsilon, name="standardize")[0]).dtype
+    return cast(_scaled(centred, spread, epsilon), wanted)
+
+
+def _scaled(centred: Array, spread: Array, epsilon: ArrayLike) -> Array:
     spread, epsilon = promote_inexact(spread, epsilon, name="standardize")
     scale = elementwise.rsqrt(elementwise.add(spread, epsilon))
     centred, scale = promote(centred, scale, name="standardize")

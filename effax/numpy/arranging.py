@@ -40,6 +40,7 @@ from effax.operands.arguments import (
     listed,
     pick,
     shape_of,
+    zeros_as,
 )
 from effax.operands.promoting import array, asarray
 
@@ -383,7 +384,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     lengths = canonical_shape(new_shape)
     size, given = prod(lengths), prod(shape_of(a))
     if size == 0 or given == 0:
-        return effects.full(lengths, 0, typeof(a).dtype)
+        return zeros_as(a, lengths)
     return _resize(a, lengths, -(-size // given), size)
 
 

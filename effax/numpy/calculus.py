@@ -388,9 +388,7 @@ def _interp(x: Any, xp: Any, fp: Any, values: Any, period: Any, ways: tuple[Any,
     # Two samples at one place make a vertical step: the later sample counts.
     epsilon = shape.full(lengths, np.spacing(np.finfo(_real(run)).eps), typeof(run).dtype)
     upright = comparison.le(elementwise.abs(run), epsilon)
-    share = elementwise.div(
-        beyond, selection.select_n(upright, run, shape.full(lengths, 1, typeof(run).dtype))
-    )
+    share = elementwise.div(beyond, selection.select_n(upright, run, 1.0))
     share, at, rise, fp = promote_dtypes(share, at, rise, fp)
     line = elementwise.add(at, elementwise.mul(share, rise))
     result = selection.select_n(upright, line, at)

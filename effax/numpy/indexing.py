@@ -29,7 +29,7 @@ from effax.numpy.plans import (
     without_slices,
 )
 from effax.numpy.slices import cut, has_slices, read_windows, write_windows
-from effax.operands.arguments import broadcast, cast
+from effax.operands.arguments import broadcast, cast, zeros_as
 from effax.operands.promoting import asarray, promote_dtypes
 
 Mode = str | GatherScatterMode | None
@@ -286,7 +286,7 @@ def _gather_with(
     x = read_slices(x, entries)
     plan = planned(typeof(x).shape, without_slices(entries), values, skeleton.together, wrap)
     if 0 in plan.shape:
-        return shape.full(plan.shape, 0, typeof(x).dtype)
+        return zeros_as(x, plan.shape)
     if plan.truths:
         x = shape.expand_dims(x, plan.truths)
     found = indexing.gather(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects.rows import conversion, elementwise, reduction, sorting
+from effax.effects.rows import elementwise, reduction, sorting
 from effax.effects.rows import shape as effects
-from effax.effects.types import is_inexact, is_integer, typeof
+from effax.effects.types import inexact_dtype, is_inexact, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.operands.arguments import (
     broadcast,
@@ -119,8 +119,8 @@ def _pad_constant(array: Any, values: Any, width: Pairs) -> Any:
     type = typeof(array)
     if shape_of(values) == ():
         config = tuple((a, b, 0) for a, b in width)
-        return effects.pad(array, cast(values, type.dtype), config=config)
-    table = broadcast(cast(values, type.dtype), (ndim, 2))
+        return effects.pad(array, cast(values, type.dtype, type.weak_type), config=config)
+    table = broadcast(cast(values, type.dtype, type.weak_type), (ndim, 2))
     for axis, pair in enumerate(width):
         for side, count in enumerate(pair):
             value = effects.slice(table, start=(axis, side), limit=(axis + 1, side + 1))
@@ -133,7 +133,7 @@ def _pad_constant(array: Any, values: Any, width: Pairs) -> Any:
 @whole("width")
 def _pad_ramp(array: Any, ends: Any, width: Pairs) -> Any:
     """From the edge in equal steps to the end value, which the outermost element has."""
-    dtype = typeof(array).dtype
+    dtype, weak = typeof(array).dtype, typeof(array).weak_type
     table = broadcast(cast(ends, dtype), (len(width), 2))
     for axis, (before, after) in enumerate(width):
         parts = [array]
@@ -146,7 +146,7 @@ def _pad_ramp(array: Any, ends: Any, width: Pairs) -> Any:
             )
             at = 0 if side == 0 else n - 1
             edge = effects.slice_axis(array, axis, at, at + 1)
-            ramp = _ramp(end, edge, count, axis, dtype)
+            ramp = cast(_ramp(end, edge, count, axis, dtype), dtype, weak)
             if side == 0:
                 parts.insert(0, ramp)
             else:
@@ -166,7 +166,7 @@ def _ramp(end: Any, edge: Any, count: int, axis: int, dtype: Any) -> Any:
     ladder = effects.reshape(parts, shape=lengths)
     one = combine(elementwise.mul, first, elementwise.sub(1.0, ladder))
     result = combine(elementwise.add, one, combine(elementwise.mul, last, ladder))
-    return cast(elementwise.floor(result) if is_integer(dtype) else result, dtype)
+    return elementwise.floor(result) if is_integer(dtype) else result
 
 
 @whole("width", "mode", "odd", "stat_length")
@@ -204,14 +204,14 @@ def _with_borders(
 
 
 def _statistic(near: Any, axis: int, mode: str) -> Any:
-    dtype = typeof(near).dtype
+    dtype, weak = typeof(near).dtype, typeof(near).weak_type
     n = shape_of(near)[axis]
     if mode == "maximum":
         result = reduction.reduce_max(near, axes=(axis,))
     elif mode == "minimum":
         result = reduction.reduce_min(near, axes=(axis,))
     else:
-        wide = near if is_inexact(dtype) else cast(near, np.dtype(np.float32))
+        wide = cast(near, inexact_dtype(dtype))
         if mode == "mean":
             result = elementwise.div(reduction.reduce_sum(wide, axes=(axis,)), float(n))
         else:
@@ -221,7 +221,7 @@ def _statistic(near: Any, axis: int, mode: str) -> Any:
             result = effects.squeeze(elementwise.mul(elementwise.add(low, high), 0.5), (axis,))
         if is_integer(dtype):
             result = elementwise.round(result, rounding_method=1)
-        result = conversion.convert_element_type(result, dtype=dtype)
+        result = cast(result, dtype, weak)
     return effects.expand_dims(result, (axis,))
 
 

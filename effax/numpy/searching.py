@@ -272,6 +272,8 @@ def _compressed(condition: Any, a: Any, axis: int, size: Any, fill_value: Any) -
         raise ValueError(
             f"size must not be greater than the array's axis; got {size=} for {shape_of(a)[axis]}"
         )
+    if size is None:
+        return pick(a, places(mask, count), axis)
     return _slices(a, mask, number, fill_value, axis, count)
 
 

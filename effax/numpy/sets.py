@@ -194,8 +194,8 @@ def setxor1d(
     [1, 3]
     """
     check_arrays("setxor1d", ar1, ar2)
-    found = (_lone_ones if assume_unique else _odd_ones)(ravel(ar1), ravel(ar2))
-    return _chosen(*found, size, fill_value, "setxor1d")
+    values, mask = (_lone_ones if assume_unique else _odd_ones)(ravel(ar1), ravel(ar2))
+    return _chosen(values if size is None else strong(values), mask, size, fill_value, "setxor1d")
 
 
 @whole()

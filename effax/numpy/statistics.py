@@ -361,12 +361,12 @@ def cov(
     if not is_inexact(kind):
         raise ValueError(f"cov: dtype must be a subclass of float or complex; got {kind}")
     x = _variables(cast(m, kind), rowvar)
+    if not shape_of(x)[0]:  # whatever y is, as in NumPy
+        return shape.full((0, 0), 0, default_float())
     if y is not None:
         other = _variables(cast(y, kind), rowvar)
         x = concatenate([x, other], axis=0)
     rows, n = shape_of(x)
-    if rows == 0:
-        return shape.full((0, 0), 0, default_float())
     if ddof is None:
         ddof = 0 if bias else 1
     for given in (fweights, aweights):

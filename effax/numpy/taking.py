@@ -15,7 +15,14 @@ from effax.keys.decorators import moves_keys
 from effax.lax.gathering import fill_number
 from effax.lax.slicing import from_front, position
 from effax.numpy.indexing import update
-from effax.operands.arguments import broadcast, canonical_axis, cast, check_arrays, refuse_out
+from effax.operands.arguments import (
+    broadcast,
+    canonical_axis,
+    cast,
+    check_arrays,
+    refuse_out,
+    zeros_as,
+)
 from effax.operands.promoting import array, held
 
 Mode = str | GatherScatterMode | None
@@ -60,7 +67,7 @@ def _take(
     if n == 0 and 0 not in rows:
         raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
     if 0 in result:
-        return shape.full(result, 0, typeof(a).dtype)
+        return zeros_as(a, result)
     if mode == "wrap":
         indices, how = _wrapped(indices, n), GatherScatterMode.PROMISE_IN_BOUNDS
     elif mode == "clip":
@@ -162,7 +169,7 @@ def _take_along_axis(
         for i in range(ndim)
     )
     if 0 in result:
-        return shape.full(result, 0, typeof(arr).dtype)
+        return zeros_as(arr, result)
     if lengths[axis] == 0:
         raise IndexError("take_along_axis: cannot take from an axis without elements")
     in_array = [i for i in range(ndim) if i not in gone]

@@ -131,6 +131,12 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     return conversion.convert_element_type(x, dtype=dtype, weak_type=weak_type)
 
 
+def zeros_as(x: Any, lengths: tuple[int, ...]) -> Any:
+    """An array of zeros, of x's dtype and weak type."""
+    type = typeof(x)
+    return cast(shape.full(lengths, 0, type.dtype), type.dtype, type.weak_type)
+
+
 def on_device(x: Any, device: Any) -> Any:
     """The array on a device, or cut up by a sharding, and committed to it; as it is without one.
 

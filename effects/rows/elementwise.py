@@ -45,7 +45,7 @@ neg = unary("neg", FAMILY, NUMERIC, facts=SOUND | SPREADING)
 """`-x`."""
 abs = unary("abs", FAMILY, NUMERIC, real_dtype, facts=SOUND | SPREADING)
 """The absolute value; real for complex numbers."""
-sign = unary("sign", FAMILY, NUMERIC, facts=STILL | SOUND)
+sign = unary("sign", FAMILY, NUMERIC, facts=SOUND)
 """-1, 0 or 1; `x / abs(x)` for complex numbers."""
 square = unary("square", FAMILY, NUMERIC, facts=SPREADING)
 """`x * x`."""

@@ -217,6 +217,13 @@ def scalar(value: Any, dtype: Any) -> Any:
         return broadcast_in_dim(number, shape=(), dims=())
 
 
+def scalar_of(value: Any, type: ShapedArray) -> Any:
+    """A number of an array's dtype; a weak one for a weak array of a dtype of Python's numbers."""
+    number = scalar(value, type.dtype)
+    weak = type.weak_type and isinstance(number, np.generic)
+    return number.item() if weak and typeof(number.item()).dtype == type.dtype else number
+
+
 def full(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
     """An array of one value everywhere: a scalar, broadcast."""
     return broadcast_in_dim(scalar(value, dtype), shape=shape, dims=())
@@ -260,7 +267,7 @@ def pad_axis(x: Any, axis: int, low: int, high: int, interior: int = 0, value: A
     """The array with a number put before, after and between its elements along one axis."""
     type = typeof(x)
     config = tuple((low, high, interior) if i == axis else (0, 0, 0) for i in range(type.ndim))
-    return pad(x, scalar(value, type.dtype), config=config)
+    return pad(x, scalar_of(value, type), config=config)
 
 
 def cut_axis(x: Any, axis: int, pieces: int) -> Any:

@@ -51,7 +51,7 @@ def pad_batch(
     if not batched[0]:
         x = all_batched(handler, values, batched)[0]
     type = typeof(x)
-    padded = shape.pad(x, shape.scalar(0, type.dtype), config=outer)
+    padded = shape.pad(x, shape.scalar_of(0, type), config=outer)
     inside = shape.pad(
         shape.full(type.shape, True, "bool"), shape.scalar(False, "bool"), config=outer
     )

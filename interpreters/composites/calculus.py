@@ -8,8 +8,8 @@
 - `unknown(reason)`, when no formula is implemented.
 
 Functions are analytic: for complex operands these are complex derivatives, which is what forward
-mode needs. Maps that are only real-linear (`real`, `imag`, `conj`, `abs` of a complex number) are
-not here. Operands may be Python numbers, where the effect allows them.
+mode needs. What is only real-linear (`real`, `imag`, `conj`, `abs` and `sign` of a complex number)
+is not here. Operands may be Python numbers, where the effect allows them.
 """
 
 from __future__ import annotations
@@ -317,6 +317,25 @@ def _bessel_i1e_dx(ans: Any, x: Any) -> Any:
     return sub(apart, bessel_part(ans, x))
 
 
+def _abs_dx(ans: Any, x: Any) -> Any:
+    _refuse_complex("abs", x)
+    return where(ge(x, 0.0), like(x, 1.0), -1.0)
+
+
+def _sign_dx(ans: Any, x: Any) -> Any:
+    _refuse_complex("sign", x)
+    return like(x, 0.0)
+
+
+def _refuse_complex(name: str, x: Any) -> None:
+    """Both have rules of their own under `jvp`; here another transform asks."""
+    if is_complex(typeof(x).dtype):
+        raise UnsupportedDerivativeError(
+            f"{name} of a complex number moves by no multiple of its operand's change, so the table "
+            f"of derivatives has none; write a rule for {name}, or use real and imaginary parts"
+        )
+
+
 _STEP: Final[tuple[Partial, ...]] = (0.0,)
 
 Table = dict[Effect, tuple[Partial, ...]]
@@ -328,7 +347,8 @@ _ARITHMETIC: Final[Table] = {
     mul: (lambda ans, x, y: y, lambda ans, x, y: x),
     div: (over(lambda ans, x, y: y), lambda ans, x, y: neg(div(ans, y))),
     rem: (1.0, _rem_dy),
-    abs: (lambda ans, x: where(ge(x, 0.0), like(x, 1.0), -1.0),),
+    abs: (_abs_dx,),
+    sign: (_sign_dx,),
     max: (lambda ans, x, y: _share(x, ans, y), lambda ans, x, y: _share(y, ans, x)),
     min: (lambda ans, x, y: _share(x, ans, y), lambda ans, x, y: _share(y, ans, x)),
     square: (lambda ans, x: mul(x, 2.0),),
@@ -338,7 +358,6 @@ _ARITHMETIC: Final[Table] = {
     pow: (_pow_dx, _pow_dy),
     integer_pow: (_integer_pow_dx,),
     copy: (1.0,),
-    sign: _STEP,
     floor: _STEP,
     ceil: _STEP,
     round: _STEP,

@@ -8,9 +8,9 @@ from typing import Any
 
 from effax.effects.effect import Effect
 from effax.effects.rows import elementwise
-from effax.effects.rows.complex import conj, real
+from effax.effects.rows.complex import complex, conj, imag, real
 from effax.effects.rows.conversion import convert_element_type
-from effax.effects.rows.elementwise import abs, div, mul, neg, sub
+from effax.effects.rows.elementwise import abs, div, mul, neg, sign, sub
 from effax.effects.types import is_complex, typeof
 from effax.interpreters.composites.calculus import along, not_zero, partials, tables
 from effax.interpreters.jvp.dual import rule, total
@@ -79,3 +79,14 @@ def abs_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     ans = abs(x)
     size = convert_element_type(ans, dtype=typeof(x).dtype, weak_type=False)
     return ans, real(mul(dx, div(conj(x), not_zero(size))))
+
+
+@rule(sign, pure=True)
+def sign_jvp(primals: list[Any], tangents: list[Any]) -> Any:
+    """A complex number of length 1 turns by the tangent's part across it; a real sign is still."""
+    (x,), (dx,) = primals, tangents
+    ans = sign(x)
+    if dx is None or not is_complex(typeof(x).dtype):
+        return ans, None
+    angle = div(imag(mul(dx, conj(ans))), not_zero(abs(x)))
+    return ans, mul(ans, complex(0.0, angle))

@@ -19,7 +19,7 @@ class NumPyBeside:
         self.process = Oracle(sys.executable, "tests.fuzz.numpy_beside", patience)
 
     def numbers(self, case: Case, inexact: bool) -> Numbers:
-        """What `tests.grid.play.in_64_bits` has, or None where that does not end."""
+        """The numbers of `tests.grid.play.in_64_bits`, or None where that does not end."""
         leaves = self.process.ask(case, "inexact" if inexact else "exact").leaves
         return leaves and [x.values for x in leaves if isinstance(x, Leaf)]
 

@@ -530,4 +530,32 @@ TABLE = {
         ("float64", (5,), "positive"),
         smooth=False,
     ),
+    "weak arrays with a border": _entry(
+        "(lambda x: ([jnp.pad(x, 1, how) for how in ('constant', 'mean', 'linear_ramp', 'empty')], "
+        "jnp.pad(x, 1, constant_values=(1, 2)), jnp.pad(2, 0)))(jnp.full(3, 1.5))",
+        smooth=False,
+    ),
+    "means of long integers in a border": _entry(
+        "jnp.pad(jnp.array([2**24 + 1, 2**24 + 1]), 1, 'mean')", smooth=False
+    ),
+    "no elements of a weak array": _entry(
+        "jnp.take(a, jnp.arange(0)), a[jnp.arange(0)], jnp.resize(a, (0,)), "
+        "jnp.take_along_axis(a, jnp.zeros(0, int))",
+        ("float32", (3,), "normal", "weak"),
+        smooth=False,
+    ),
+    "a weak diagonal and weak samples": _entry(
+        "(lambda x: (jnp.diag(x, 1), jnp.interp(x, jnp.arange(3) * 1.0, x)))(jnp.full(3, 1.5))",
+        smooth=False,
+    ),
+    "trees of arrays and numbers as vectors": _entry(
+        "[jax.flatten_util.ravel_pytree(tree)[0] for tree in ((a, 1e6), (b, 300), (a, c), (1.5, 2))]",
+        ("float16", (2,), "normal"),
+        ("int8", (2,), "normal"),
+        ("float32", (2,), "normal", "weak"),
+        smooth=False,
+    ),
+    "covariances of no variables": _entry(
+        "jnp.cov(a, b)", ("float16", (0, 3), "normal"), ("int32", (2, 3), "normal"), smooth=False
+    ),
 }

@@ -39,6 +39,17 @@ def test_square_matrices(x):
     close(np.sort_complex(jnp.linalg.eigvals(x)), np.sort_complex(np.linalg.eigvals(x)))
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("x", [A, B, C], ids=["real", "batch", "complex"])
+def test_eigenvalues_of_very_small_and_large_matrices(x, scale):
+    """OpenBLAS 0.3.30 does not scale back what it has scaled: JAX's and SciPy's are 1e11 off."""
+    values, vectors = (np.asarray(y) for y in jnp.linalg.eig(x * scale))
+    found = np.sort_complex(values / scale)
+    close(found, np.sort_complex(np.linalg.eigvals(x)))
+    close(np.sort_complex(jnp.linalg.eigvals(x * scale) / scale), found)
+    close(x @ vectors, vectors * (values / scale)[..., None, :])
+
+
 @pytest.mark.parametrize("x", [T, T.T, A, C], ids=["tall", "wide", "square", "complex"])
 def test_any_matrix(x):
     close(jnp.linalg.pinv(x), np.linalg.pinv(x))

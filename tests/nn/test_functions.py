@@ -67,6 +67,18 @@ def test_standardize(algorithm):
         nn.standardize(X, algorithm="slow")
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("where", [None, np.arange(6) != 2])
+def test_standardize_of_numbers_far_from_zero(dtype, where):
+    """JAX's default has 1581 for 1.7 there, and -1391 for -1.8."""
+    x = jnp.asarray(2.0**22 + np.array([[0, 4, 8, 12, -16, 64]]) * 2.0**13, dtype)
+    wide = np.asarray(x).astype(np.float64)
+    kept = {"axis": -1, "keepdims": True, "where": where if where is not None else True}
+    wanted = (wide - np.mean(wide, **kept)) / np.std(wide, **kept)
+    found = np.asarray(nn.standardize(x, where=where)).astype(np.float64)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4 if dtype == "float32" else 8e-3)
+
+
 def test_one_hot():
     found = nn.one_hot(np.array([[0, 2], [5, 1]]), 3, dtype=np.int32)
     np.testing.assert_array_equal(found, [[[1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0]]])

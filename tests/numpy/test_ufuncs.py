@@ -248,3 +248,18 @@ def test_rank_promotion_can_be_refused():
     with numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="rank"):
         jnp.multiply(X, Y)
     assert config.numpy_rank_promotion == "allow"
+
+
+@pytest.mark.parametrize("sign", [jnp.sign, effax.lax.sign])
+def test_the_sign_of_a_complex_number_turns(sign):
+    """JAX's derivative is 0."""
+    z, t = np.complex64(3 + 4j), np.complex64(0.5 - 0.25j)
+    value, slope = effax.jvp(sign, (z,), (t,))
+    np.testing.assert_allclose(value, 0.6 + 0.8j, rtol=1e-6)
+    h = 1e-6 * complex(t)
+    ahead, behind = ((complex(z) + s * h) / abs(complex(z) + s * h) for s in (1, -1))
+    np.testing.assert_allclose(slope, (ahead - behind) / 2e-6, rtol=1e-5)
+    assert effax.grad(lambda x: sign(x + 1j).imag)(0.0) == 0
+    np.testing.assert_allclose(effax.grad(lambda x: sign(x + 1j).real)(0.0), 1, rtol=1e-6)
+    assert effax.jvp(sign, (np.complex64(0),), (t,))[1] == 0
+    assert effax.grad(sign)(2.0) == 0

@@ -7,6 +7,7 @@ the host and calls LAPACK there.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from effax.backends.xla.lowering.matrices.calls import (
@@ -17,14 +18,16 @@ from effax.backends.xla.lowering.matrices.calls import (
     or_nan,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
+from effax.effects.dtypes import finfo
 from effax.effects.matrices import all_finite, columns
-from effax.effects.rows import comparison, shape
+from effax.effects.rows import comparison, elementwise, shape
 from effax.effects.rows.complex import complex as complex_of
-from effax.effects.rows.complex import imag
-from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.complex import imag, real
+from effax.effects.rows.conversion import convert_element_type, reduce_precision
 from effax.effects.rows.cumulative import cumsum
-from effax.effects.rows.elementwise import neg, rem
+from effax.effects.rows.elementwise import div, mul, neg, rem
 from effax.effects.rows.logical import and_, not_
+from effax.effects.rows.reduction import reduce_max
 from effax.effects.rows.selection import select_n
 from effax.effects.types import ShapedArray, int32, is_complex, typeof
 
@@ -58,7 +61,13 @@ def _by_lapack(
     right: bool,
     attributes: str,
 ) -> list[Name]:
-    """LAPACK gives the eigenvalues of a real matrix as real and imaginary parts."""
+    """LAPACK gives the eigenvalues of a real matrix as real and imaginary parts.
+
+    It scales matrices of very small or large elements, and in some versions (OpenBLAS 0.3.30) does
+    not scale the eigenvalues back. So each is divided by a power of two before, which is exact.
+    """
+    unit = w.performed(_unit, x)
+    x = w.performed(_divided, x, unit)
     batch = len(x.shape) - 2
     values = types[0]
     vectors = values.update(shape=x.shape)
@@ -68,7 +77,33 @@ def _by_lapack(
     numbers = found[0]
     if len(found) == 2:
         numbers = w.op(f"stablehlo.complex {found[0]}, {found[1]} : {tensor(values)}", values)
+    numbers = w.performed(_multiplied, numbers, unit)
     return [or_nan(w, y, info) for y in (numbers, *[u] * left, *[v] * right)]
+
+
+def _unit(x: Any) -> Any:
+    """For each matrix a power of two close to its largest part, whose inverse is one too."""
+    parts = [real(x), imag(x)] if is_complex(typeof(x).dtype) else [x]
+    ndim = typeof(x).ndim
+    sizes = [reduce_max(elementwise.abs(part), axes=(ndim - 2, ndim - 1)) for part in parts]
+    largest = reduce(elementwise.max, sizes)
+    limits = finfo(typeof(largest).dtype)
+    held = elementwise.max(largest, float(limits.tiny))
+    held = elementwise.min(held, float(1 / limits.tiny))
+    return reduce_precision(held, exponent_bits=limits.nexp, mantissa_bits=0)
+
+
+def _divided(x: Any, unit: Any) -> Any:
+    return _multiplied(x, div(1, unit))
+
+
+def _multiplied(x: Any, unit: Any) -> Any:
+    """The numbers of each matrix, multiplied by its real one."""
+    t = typeof(x)
+    wide = shape.broadcast_in_dim(unit, shape=t.shape, dims=tuple(range(typeof(unit).ndim)))
+    if not is_complex(t.dtype):
+        return mul(x, wide)
+    return complex_of(mul(real(x), wide), mul(imag(x), wide))
 
 
 def by_cusolver(w: Writer, types: Sequence[ShapedArray], x: Name, right: bool) -> list[Name]:
