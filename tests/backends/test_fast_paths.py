@@ -52,6 +52,8 @@ NUMBERS = RNG.standard_normal(4096).astype(np.float32)
 INTEGERS = RNG.integers(-(2**31), 2**31, 4096).astype(np.int32)
 DIVISORS = np.concatenate([RNG.integers(-9, 9, 4000), np.full(96, -1)]).astype(np.int32)
 INTEGERS[-50:] = -(2**31)
+SCALES = NUMBERS * (2.0 ** RNG.integers(-126, 127, 4096)).astype(np.float32)
+"""Numbers as far apart as the dtype has them: a quotient of two may be infinite."""
 SIGNED_ZEROS = np.where(RNG.integers(0, 2, 4096) > 0, 0.0, -0.0).astype(np.float32)
 IMAGES = np.round(RNG.standard_normal((2, 9, 11, 6)) * 3).astype(np.float32)
 
@@ -114,6 +116,7 @@ MOVED = {
         (lax.rem, np.tile(NUMBERS, 2), np.tile(RNG.permutation(NUMBERS), 2)),
         (lax.rem, np.tile(FLOATS, 2), np.tile(RNG.permutation(FLOATS), 2)),
         (lax.rem, np.tile(HALVES, 2), np.tile(RNG.permutation(HALVES), 2)),
+        (lax.rem, np.tile(SCALES, 2), np.tile(RNG.permutation(SCALES), 2)),
         (lambda x: lax.rem(x.astype(jnp.bfloat16), jnp.bfloat16(0.7)), np.tile(NUMBERS, 2)),
         (lax.rem, WHOLE * DIVISOR, DIVISOR),
         (lax.rem, np.nextafter(WHOLE * DIVISOR, np.float32(0)), DIVISOR),

@@ -92,8 +92,9 @@ def rem_float(x: Any, y: Any) -> Any:
         bits = logical.or_(bitcast_convert_type(size, dtype=int32), sign)
         return bitcast_convert_type(bits, dtype=float32)
 
-    size = elementwise.abs(elementwise.div(x, y))
-    far = logical.and_(comparison.ge(size, EXACT), comparison.lt(size, math.inf))
+    # A quotient may be infinite though both are finite: only infinities and zeros may stay near.
+    finite = logical.and_(comparison.lt(elementwise.abs(x), math.inf), comparison.ne(y, 0.0))
+    far = logical.and_(comparison.ge(elementwise.abs(elementwise.div(x, y)), EXACT), finite)
     small = logical.or_(*(_below(v, bits) for v, bits in zip((y, x), LEAST, strict=True)))
     found = plain_where(logical.or_(far, small), elementwise.rem, near, x, y)
     return convert_element_type(found, dtype=dtype)
