@@ -178,6 +178,14 @@ def _linspace(
     return (result, delta) if retstep else result
 
 
+def _count(name: str, num: Any) -> int:
+    """The number of samples."""
+    count = concrete_int(num, f"the argument 'num' of {name}")
+    if count < 0:
+        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    return count
+
+
 @overload
 def linspace(
     start: ArrayLike,
@@ -247,9 +255,7 @@ def linspace(
     >>> linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    count = concrete_int(num, "the argument 'num' of linspace")
-    if count < 0:
-        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    count = _count("linspace", num)
     check_arrays("linspace", start, stop)
     kind = asked_dtype("linspace", dtype)
     result = _linspace(start, stop, count, bool(endpoint), bool(retstep), kind, axis)
@@ -284,8 +290,7 @@ def logspace(
     working = kind if kind is not None and is_inexact(kind) else None
     if working is None:
         working = inexact_dtype(result_type(start, stop))
-    if concrete_int(num, "the num argument of logspace") < 0:
-        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    _count("logspace", num)
     ladder = _linspace(start, stop, num, endpoint, False, working, axis)
     result = combine(elementwise.pow, cast(base, working), ladder)
     return cast(result, kind) if kind is not None else result
@@ -313,6 +318,7 @@ def geomspace(
     [1.0, 10.0, 100.0, 1000.0]
     """
     check_arrays("geomspace", start, stop)
+    num = _count("geomspace", num)
     kind = asked_dtype("geomspace", dtype)
     working = inexact_dtype(result_type(start, stop) if kind is None else kind)
     lengths = common_shape(shape_of(start), shape_of(stop))

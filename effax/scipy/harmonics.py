@@ -55,7 +55,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
         raise TypeError(f"bessel_jn: z must be real, got {x.dtype}")
     orders = concrete_int(v, "the v of bessel_jn")
     if orders < 0:
-        return jnp.zeros((0, *x.shape), x.dtype)
+        raise ValueError(f"bessel_jn: v, the last order, must not be negative, got {orders}")
     start = max(concrete_int(n_iter, "the n_iter of bessel_jn"), orders + 1)
     wide = widened(x)
     none = wide == 0

@@ -48,6 +48,8 @@ lax.split(jnp.arange(2), jnp.array([1, 1]))[1] | Array([1], dtype=int32)
 """
 
 REFUSES = """
+jnp.geomspace(0.5, 2.5, num=-1) | Number of samples, -1, must be non-negative
+jsp.special.bessel_jn(1.0, v=-1) | must not be negative, got -1
 lax.linalg.ormqr(jnp.ones((3, 2)), jnp.ones(3), jnp.ones((3, 3))) | k <= min\\(m, n\\)
 lax.conv_general_permutations(jnp.ones(3)) | must be three strings, got Array
 lax.conv_general_permutations(("NC", "OI")) | must be three strings, got \\('NC', 'OI'\\)
