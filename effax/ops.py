@@ -21,6 +21,7 @@ from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
 from effax.numpy.manipulation import broadcast_to
+from effax.numpy.reductions import accumulator
 from effax.operands.arguments import check_arrays, known_index
 from effax.operands.promoting import asarray
 
@@ -77,6 +78,9 @@ def _folded(
     data: ArrayLike, ids: Array, name: str, count: int, bucket_size: int | None, how: _How
 ) -> Array:
     scatter, identity, fold = _FOLDS[name]
+    given = typeof(data).dtype
+    if name in ("segment_sum", "segment_prod"):  # in bfloat16 a sum of ones ends at 256
+        data = _as(data, accumulator(given))
     type = typeof(data)
     start = identity(type.dtype)
     rows = typeof(ids).shape[0] if typeof(ids).ndim else 1
@@ -92,7 +96,7 @@ def _folded(
         numbers = ScatterDimensionNumbers(window, (0,), (0,))
         out = shapes.full((count, *kept), start, type.dtype)
         indices = shapes.expand_dims(ids, (typeof(ids).ndim,))
-        return scatter(out, indices, data, numbers, **hints)
+        return _as(scatter(out, indices, data, numbers, **hints), given)
     buckets = -(-rows // bucket_size)
     numbers = ScatterDimensionNumbers(window, (0, 1), (0, 1))
     bucket = np.arange(rows, dtype=np.int32) // bucket_size
@@ -100,10 +104,10 @@ def _folded(
     columns = [shapes.expand_dims(x, (1,)) for x in (bucket.astype(wide), _as(ids, wide))]
     out = shapes.full((buckets, count, *kept), start, type.dtype)
     out = scatter(out, shapes.concatenate(*columns, axis=1), data, numbers, **hints)
-    return fold(out, axes=(0,))
+    return _as(fold(out, axes=(0,)), given)
 
 
-def _as(x: Array, dtype: Any) -> Array:
+def _as(x: ArrayLike, dtype: Any) -> Array:
     from effax.lax.conversion import convert_element_type
 
     return convert_element_type(x, dtype)

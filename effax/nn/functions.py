@@ -17,6 +17,7 @@ from effax.effects.rows.reduction import without
 from effax.effects.rows.selection import select_n
 from effax.effects.types import (
     default_float,
+    float16,
     is_bool,
     is_complex,
     is_inexact,
@@ -56,10 +57,22 @@ def _over(effect: Any, x: Array, axes: tuple[int, ...], keepdims: bool = True) -
 
 def _sum(x: Array, axes: tuple[int, ...], keepdims: bool = True) -> Array:
     """The sum over axes, of narrow floats added up in float32, as NumPy and JAX do."""
+    return _like_kind(_wide_sum(x, axes, keepdims), x)
+
+
+def _wide_sum(x: Array, axes: tuple[int, ...], keepdims: bool = True) -> Array:
+    """The same before it is rounded: float16 has no numbers above 65504."""
+    return _over(reduction.reduce_sum, _widened(x), axes, keepdims)
+
+
+def _widened(x: Array) -> Array:
     type = typeof(x)
-    wide = cast(x, accumulator(type.dtype), type.weak_type)
-    total = _over(reduction.reduce_sum, wide, axes, keepdims)
-    return cast(total, type.dtype, type.weak_type)
+    return cast(x, accumulator(type.dtype), type.weak_type)
+
+
+def _like_kind(result: Array, x: Array) -> Array:
+    """A result of `_widened(x)` in the dtype of x."""
+    return cast(result, typeof(x).dtype, typeof(x).weak_type)
 
 
 def _like(x: ArrayLike, y: ArrayLike) -> Array:
@@ -181,11 +194,14 @@ def logsumexp(
     terms = transcendental.exp(below)
     if factor is not None:
         terms = elementwise.mul(terms, factor)
-    total = _sum(_masked(terms, where, 0.0), axes, keepdims)
+    total = _wide_sum(_masked(terms, where, 0.0), axes, keepdims)
     if not keepdims:
         largest = shapes.reshape(largest, shape=without(typeof(x).shape, axes))
     result = _logarithm(total, largest, return_sign, factor is not None)
-    return tuple(map(strong, result)) if return_sign else strong(result)
+    kind = typeof(size).dtype
+    if return_sign:
+        return cast(result[0], kind), cast(result[1], typeof(x).dtype)
+    return cast(result, typeof(x).dtype)
 
 
 def _logarithm(total: Array, largest: Array, return_sign: bool, may_be_negative: bool) -> Any:
@@ -247,7 +263,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     largest = _stopped_max(x, axes, where)
     shifted = elementwise.sub(_masked(x, where, -math.inf), _like(largest, x))
     terms = _masked(transcendental.exp(shifted), where, 0.0)
-    total = transcendental.log(_sum(terms, axes))
+    total = _like_kind(transcendental.log(_wide_sum(terms, axes)), x)
     return _masked(elementwise.sub(shifted, _like(total, x)), where, -math.inf)
 
 
@@ -270,8 +286,13 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
     def function(x: Array) -> Array:
         largest = _stopped_max(x, axes, where)
         terms = transcendental.exp(elementwise.sub(_masked(x, where, -math.inf), _like(largest, x)))
-        total = _sum(_masked(terms, where, 0.0), axes)
-        return _masked(elementwise.div(terms, _like(total, x)), where, 0.0)
+        total = _wide_sum(_masked(terms, where, 0.0), axes)
+        if typeof(x).dtype == float16:
+            terms = _widened(terms)
+        else:
+            total = _like_kind(total, x)
+        shares = _like_kind(elementwise.div(terms, _like(total, x)), x)
+        return _masked(shares, where, 0.0)
 
     @function.defjvp
     def function_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
@@ -339,7 +360,7 @@ def standardize(
 
 def _standardized(x: Array, axes: tuple[int, ...], epsilon: ArrayLike, where: Any) -> Array:
     """By the mean and the variance of x itself; narrow floats are widened, and rounded once."""
-    wide = cast(x, accumulator(typeof(x).dtype))
+    wide = _widened(x)
     centred = elementwise.sub(wide, _like(_mean(wide, axes, where), wide))
     spread = _mean(elementwise.square(centred), axes, where)
     wanted = typeof(promote_inexact(x, epsilon, name="standardize")[0]).dtype

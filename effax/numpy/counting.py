@@ -29,9 +29,9 @@ from effax.effects.value import Array, ArrayLike, OutSharding
 from effax.numpy.comparing import greater_equal
 from effax.numpy.even_spacing import linspace
 from effax.numpy.manipulation import ravel
+from effax.numpy.reductions import accumulator, sum
 from effax.numpy.reductions import max as largest
 from effax.numpy.reductions import min as smallest
-from effax.numpy.reductions import sum
 from effax.numpy.sorting import searchsorted
 from effax.operands.arguments import (
     broadcast,
@@ -107,16 +107,21 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
 
 
 def added_up(bins: Any, weights: Any, length: int, dtype: Any) -> Any:
-    """The weights added up by the number of their bin; numbers from `length` on are left out."""
-    return indexing.scatter_add(
-        shape.full((length,), 0, dtype),
+    """The weights added up by the number of their bin; numbers from `length` on are left out.
+
+    Narrow floats are added up in float32: in bfloat16 a sum of ones ends at 256.
+    """
+    wide = accumulator(dtype)
+    total = indexing.scatter_add(
+        shape.full((length,), 0, wide),
         shape.expand_dims(bins, (1,)),
-        weights,
+        cast(weights, wide),
         dimension_numbers=indexing.ScatterDimensionNumbers((), (0,), (0,)),
         mode=indexing.GatherScatterMode.FILL_OR_DROP,
         indices_are_sorted=False,
         unique_indices=False,
     )
+    return cast(total, dtype)
 
 
 @whole("right", "method")
@@ -255,16 +260,19 @@ def _histogram(
     (a,), weights = _weighed((a,), weights)
     edges = _edges(a, given, limits, count)
     values = ravel(a)
-    if weights is None:
-        weights = shape.full(shape_of(values), 1, inexact_dtype(typeof(a).dtype))
+    kind = None
+    if weights is None:  # counted as integers: in float32 a sum of ones ends at 2^24
+        kind = inexact_dtype(typeof(a).dtype)
+        weights = shape.full(shape_of(values), 1, default_int())
     else:
         check_arrays("histogram", a, weights)
         if shape_of(weights) != shape_of(a):
             raise ValueError("weights should have the same shape as a.")
         weights = ravel(weights)
-    if is_integer(typeof(weights).dtype) or is_bool(typeof(weights).dtype):
+    if not is_inexact(typeof(weights).dtype) and kind is None:
         weights = cast(weights, inexact_dtype(typeof(weights).dtype))
     counts = _counts([values], [edges], weights)
+    counts = counts if kind is None else cast(counts, kind)
     if density:
         n = shape_of(edges)[0]
         widths = elementwise.sub(

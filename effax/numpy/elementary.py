@@ -197,11 +197,11 @@ def sinc(x: ArrayLike, /) -> Array:
     Array(1., dtype=float32, weak_type=True)
     """
     angle = _times(unary_inexact("sinc", x), math.pi)
-    near = comparison.lt(elementwise.abs(angle), 0.1)
+    near = comparison.lt(elementwise.abs(angle), 1.0)
     # Near zero use the series, whose derivatives are right there too.
     power = elementwise.square(choose(near, angle, 0.0))
-    series = elementwise.mul(power, -1 / math.factorial(11))
-    for n in (9, 7, 5, 3, 1):
+    series = elementwise.mul(power, 1 / math.factorial(17))
+    for n in (15, 13, 11, 9, 7, 5, 3, 1):
         sign = 1 if n % 4 == 1 else -1
         series = elementwise.add(series, sign / math.factorial(n))
         series = elementwise.mul(series, power) if n > 1 else series

@@ -11,7 +11,7 @@ from effax.effects.rows import comparison, elementwise, logical, reduction, sele
 from effax.effects.types import default_int, is_complex, is_float, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy import reductions
-from effax.numpy.reductions import STATICS, Axis, check_mask
+from effax.numpy.reductions import STATICS, Axis, accumulator, check_mask
 from effax.numpy.statistics import mean, var
 from effax.operands.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
 from effax.operands.promoting import array
@@ -200,8 +200,9 @@ def nanmean(
         return mean(a, axis, dtype, None, keepdims, where=where)
     kind = asked_dtype("nanmean", dtype) or kind
     number = reductions.sum(_numbers(a, where), axis, default_int(), keepdims=keepdims)
-    total = nansum(a, axis, kind, None, keepdims, None, where)
-    return elementwise.div(total, cast(number, kind))
+    wide = accumulator(kind)  # neither the sum nor the count has to fit into a narrow float
+    total = nansum(a, axis, wide, None, keepdims, None, where)
+    return cast(elementwise.div(total, cast(number, wide)), kind)
 
 
 @whole(*STATICS, "ddof")
@@ -268,6 +269,10 @@ def nanstd(
     """
     refuse_out("nanstd", out)
     check_mask("nanstd", where)
+    given = typeof(a).dtype
+    if dtype is None and accumulator(given) != given:
+        wide = nanvar(a, axis, accumulator(given), None, ddof, keepdims, where, mean)
+        return cast(elementwise.sqrt(wide), given)
     return elementwise.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
 

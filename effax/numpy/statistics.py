@@ -138,7 +138,8 @@ def average(
         return (result, divisor) if returned else result
     check_arrays("average", a, weights)
     kind = inexact_dtype(result_type(a, weights))
-    a, weights = cast(a, kind), cast(weights, kind)
+    wide = accumulator(kind)
+    a, weights = cast(a, wide), cast(weights, wide)
     lengths = shape_of(a)
     axes = canonical_axes(axis, len(lengths))
     if shape_of(weights) != lengths:
@@ -160,8 +161,8 @@ def average(
     else:
         total = sum(elementwise.mul(a, weights), axes, keepdims=keepdims)
         divisor = sum(weights, axes, keepdims=keepdims)
-    result = elementwise.div(total, divisor)
-    return (result, divisor) if returned else result
+    result = cast(elementwise.div(total, divisor), kind)
+    return (result, cast(divisor, kind)) if returned else result
 
 
 def _variance_dtypes(name: str, given: Any, asked: Any) -> tuple[Any, Any]:
@@ -317,7 +318,11 @@ def std(
     if asked is not None and not is_inexact(asked):
         raise ValueError(f"dtype argument to jnp.std must be inexact; got {asked}")
     correction = _correction(ddof, correction)
-    return elementwise.sqrt(_variance("std", a, axis, dtype, correction, keepdims, where, mean))
+    _, kind = _variance_dtypes("std", typeof(a).dtype, asked)
+    if accumulator(kind) != kind:  # the square may be too large for a narrow float, not its root
+        dtype = accumulator(kind)
+    spread = _variance("std", a, axis, dtype, correction, keepdims, where, mean)
+    return cast(elementwise.sqrt(spread), kind)
 
 
 @whole("rowvar", "bias", "ddof", "dtype")

@@ -331,8 +331,8 @@ def _refuse_complex(name: str, x: Any) -> None:
     """Both have rules of their own under `jvp`; here another transform asks."""
     if is_complex(typeof(x).dtype):
         raise UnsupportedDerivativeError(
-            f"{name} of a complex number moves by no multiple of its operand's change, so the table "
-            f"of derivatives has none; write a rule for {name}, or use real and imaginary parts"
+            f"the table of derivatives has none for {name} of complex numbers, which is not "
+            f"analytic; write a rule for {name}, or use real and imaginary parts"
         )
 
 

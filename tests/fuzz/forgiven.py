@@ -84,7 +84,7 @@ TABLE = [
     Forgiven("JAX's recurrence loses all digits", "jsp.special.bessel_jn*", "value"),
     Forgiven(
         "subnormal numbers are zeros in some instructions, and not in others",
-        "large jnp.float_power|large jnp.cbrt",
+        "large jnp.float_power*|large jnp.cbrt*|large lax.pow*|large jnp.pow*",
         "value",
         values="bits",
     ),
@@ -128,6 +128,11 @@ TABLE = [
     Forgiven("a step of 0 is none, as in NumPy", "jnp.mgrid*", "refuses", "ZeroDivisionError"),
     Forgiven("a truth is no axis or count", "jnp.packbits*|jnp.median*", "accepts"),
     Forgiven("no shape has such a length", "jnp.unravel_index*", "value"),
+    Forgiven("two bits in order, as in NumPy", "*.sort*|jnp.partition*", "value", dtypes="int2"),
+    Forgiven("a period is positive", "jnp.unwrap*", "value", code="period=-"),
+    Forgiven("no elements of eight bits", "jsp.signal.*", "dtype", why=r"\[0,"),
+    Forgiven("a slope at a share of 1", "jsp.stats.geom.* *", "value", values="among"),
+    Forgiven("the largest numbers in another order", "*.trapezoid*", "value", values="extreme"),
     Forgiven("unsigned -1 is cut to 0", "nn.hard_tanh*", "value", dtypes="uint8 uint16 uint32"),
     Forgiven("matrices without rows and columns", "jsp.linalg.pascal", "dtype"),
     Forgiven("a Boolean along no axes too is a float", "jsp.fft.dctn*", "dtype"),
@@ -935,7 +940,7 @@ TABLE = [
     Forgiven(
         "the larger of a complex NaN and another is a NaN, as in NumPy; in JAX often the second",
         "jnp.*max*|jnp.*min*|jnp.ptp*|*.clip*|nn.relu*|lax.*max*|lax.*min*|lax.clamp*"
-        "|Array.max*|Array.min*|Array.ptp*|large jnp.max*|large jnp.min*",
+        "|Array.max*|Array.min*|Array.ptp*|large jnp.max*|large jnp.min*|large lax.cum*",
         "value",
         "nan",
         dtypes="complex64 complex128",
