@@ -21,8 +21,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return all elements of a tree of arrays as one vector, and the function that undoes it.
 
     The vector has the dtype in which the leaves' meet, Python's numbers and weak types counted as
-    those of arrays; `unravel` gives each its own back. Where
-    all leaves have one dtype, it takes vectors of any, and gives leaves of theirs.
+    those of arrays; `unravel` gives each its own back. Where all leaves have one dtype, it takes
+    vectors of any, and gives leaves of theirs.
 
     Args:
       pytree: a tree of arrays.
@@ -30,9 +30,9 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     >>> from effax.flatten_util import ravel_pytree
     >>> flat, unravel = ravel_pytree({"a": 1.0, "b": (2.0, 3.0)})
     >>> flat
-    Array([1., 2., 3.], dtype=float32)
+    Array([1., 2., 3.], dtype=float32, weak_type=True)
     >>> unravel(flat)["a"]
-    Array(1., dtype=float32)
+    Array(1., dtype=float32, weak_type=True)
     """
     leaves, tree = tree_flatten(pytree)
     types = [typeof(x) for x in leaves]

@@ -25,7 +25,7 @@ from effax.effects.types import (
     user_dtype,
 )
 from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.numpy.reductions import accumulator, check_mask
+from effax.numpy.reductions import check_mask, rounded, widened
 from effax.operands.arguments import (
     broadcast,
     canonical_axes,
@@ -57,22 +57,12 @@ def _over(effect: Any, x: Array, axes: tuple[int, ...], keepdims: bool = True) -
 
 def _sum(x: Array, axes: tuple[int, ...], keepdims: bool = True) -> Array:
     """The sum over axes, of narrow floats added up in float32, as NumPy and JAX do."""
-    return _like_kind(_wide_sum(x, axes, keepdims), x)
+    return rounded(_wide_sum(x, axes, keepdims), x)
 
 
 def _wide_sum(x: Array, axes: tuple[int, ...], keepdims: bool = True) -> Array:
     """The same before it is rounded: float16 has no numbers above 65504."""
-    return _over(reduction.reduce_sum, _widened(x), axes, keepdims)
-
-
-def _widened(x: Array) -> Array:
-    type = typeof(x)
-    return cast(x, accumulator(type.dtype), type.weak_type)
-
-
-def _like_kind(result: Array, x: Array) -> Array:
-    """A result of `_widened(x)` in the dtype of x."""
-    return cast(result, typeof(x).dtype, typeof(x).weak_type)
+    return _over(reduction.reduce_sum, widened(x), axes, keepdims)
 
 
 def _like(x: ArrayLike, y: ArrayLike) -> Array:
@@ -263,7 +253,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     largest = _stopped_max(x, axes, where)
     shifted = elementwise.sub(_masked(x, where, -math.inf), _like(largest, x))
     terms = _masked(transcendental.exp(shifted), where, 0.0)
-    total = _like_kind(transcendental.log(_wide_sum(terms, axes)), x)
+    total = rounded(transcendental.log(_wide_sum(terms, axes)), x)
     return _masked(elementwise.sub(shifted, _like(total, x)), where, -math.inf)
 
 
@@ -288,10 +278,10 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
         terms = transcendental.exp(elementwise.sub(_masked(x, where, -math.inf), _like(largest, x)))
         total = _wide_sum(_masked(terms, where, 0.0), axes)
         if typeof(x).dtype == float16:
-            terms = _widened(terms)
+            terms = widened(terms)
         else:
-            total = _like_kind(total, x)
-        shares = _like_kind(elementwise.div(terms, _like(total, x)), x)
+            total = rounded(total, x)
+        shares = rounded(elementwise.div(terms, _like(total, x)), x)
         return _masked(shares, where, 0.0)
 
     @function.defjvp
@@ -360,7 +350,7 @@ def standardize(
 
 def _standardized(x: Array, axes: tuple[int, ...], epsilon: ArrayLike, where: Any) -> Array:
     """By the mean and the variance of x itself; narrow floats are widened, and rounded once."""
-    wide = _widened(x)
+    wide = widened(x)
     centred = elementwise.sub(wide, _like(_mean(wide, axes, where), wide))
     spread = _mean(elementwise.square(centred), axes, where)
     wanted = typeof(promote_inexact(x, epsilon, name="standardize")[0]).dtype
@@ -381,14 +371,13 @@ def _difference(x: ArrayLike, y: Array) -> tuple[Array, Array]:
 
 def _mean(x: ArrayLike, axes: tuple[int, ...], where: Any) -> Array:
     """The mean over axes, of narrow floats computed in float32."""
-    type = typeof(x)
-    x = cast(x, accumulator(type.dtype), type.weak_type)
-    total = _over(reduction.reduce_sum, _masked(x, where, 0.0), axes)
-    count: Any = float(math.prod(type.shape[i] for i in axes))
+    wide = widened(x)
+    total = _over(reduction.reduce_sum, _masked(wide, where, 0.0), axes)
+    count: Any = float(math.prod(typeof(x).shape[i] for i in axes))
     if where is not None:
-        ones = conversion.convert_element_type(_mask(where, x), dtype=typeof(x).dtype)
+        ones = conversion.convert_element_type(_mask(where, x), dtype=typeof(wide).dtype)
         count = _over(reduction.reduce_sum, ones, axes)
-    return cast(elementwise.div(total, count), type.dtype, type.weak_type)
+    return rounded(elementwise.div(total, count), x)
 
 
 def one_hot(

@@ -13,7 +13,7 @@ from effax.eager.whole import opening, whole
 from effax.effects.types import finfo, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
 from effax.numpy.decompositions import floats, svd, svdvals
-from effax.numpy.reductions import accumulator
+from effax.numpy.reductions import widened
 from effax.numpy.systems import inv
 from effax.operands.arguments import canonical_axis, cast
 from effax.operands.promoting import arraylike
@@ -46,17 +46,11 @@ def norm(
     Array(5., dtype=float32)
     """
     (x,) = floats("linalg.norm", x)
-    return _rounded(_norm(_widened(x), ord, axis, keepdims), x)
-
-
-def _widened(x: Array) -> Array:
-    """Narrow floats in float32: squares may be too large for their dtype, and their root not."""
-    type = typeof(x)
-    return cast(x, accumulator(type.dtype), type.weak_type)
+    return _rounded(_norm(widened(x), ord, axis, keepdims), x)
 
 
 def _rounded(result: Array, x: Array) -> Array:
-    """The norm in the dtype that norms of x have."""
+    """The norm in the dtype that norms of x have: squares may be too large for it."""
     kind = finfo(typeof(x).dtype).dtype
     return result if typeof(result).dtype == kind else cast(result, kind, typeof(x).weak_type)
 
@@ -157,7 +151,7 @@ def vector_norm(
     Array(5., dtype=float32)
     """
     (x,) = floats("linalg.vector_norm", x)
-    return _rounded(_vector_norm(_widened(x), ord, axis, keepdims), x)
+    return _rounded(_vector_norm(widened(x), ord, axis, keepdims), x)
 
 
 @whole("p")

@@ -21,7 +21,7 @@ from effax.effects.rows.sorting import sort, take_along
 from effax.effects.types import default_int, inexact_dtype, is_complex, typeof
 from effax.effects.value import Array, ArrayLike, OutSharding
 from effax.numpy.nans import is_nan
-from effax.numpy.reductions import accumulator
+from effax.numpy.reductions import rounded, widened
 from effax.operands.arguments import (
     broadcast,
     canonical_axes,
@@ -140,9 +140,8 @@ def _between(rows: Any, q: Any, method: str, without_nan: bool) -> Any:
             elementwise.mul(cast(above, kind), high_share),
         )
     if method == "midpoint":
-        own = typeof(below).dtype
-        below, above = (cast(x, accumulator(own)) for x in (below, above))
-        return cast(elementwise.mul(elementwise.add(below, above), 0.5), own)
+        total = elementwise.add(widened(below), widened(above))
+        return rounded(elementwise.mul(total, 0.5), below)
     if method == "nearest":
         return selection.select_n(comparison.le(high_share, 0.5), above, below)
     return below if method == "lower" else above

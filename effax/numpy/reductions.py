@@ -48,6 +48,18 @@ def accumulator(dtype: Any) -> Any:
     return float32 if is_float(dtype) and dtype.itemsize < 4 else dtype
 
 
+def widened(x: Any) -> Any:
+    """The array in the dtype in which its elements are added up."""
+    type = typeof(x)
+    return cast(x, accumulator(type.dtype), type.weak_type)
+
+
+def rounded(result: Any, x: Any) -> Any:
+    """A result of `widened(x)`, in the dtype of x."""
+    type = typeof(x)
+    return cast(result, type.dtype, type.weak_type)
+
+
 def wide_integer(dtype: Any) -> Any:
     """The dtype of a sum of integers: at least as wide as the default one."""
     if is_bool(dtype):
