@@ -24,6 +24,7 @@ from effax.effects.rows import shape as shapes
 from effax.effects.rows.selection import select_n
 from effax.effects.types import (
     default_float,
+    finfo,
     is_bool,
     is_complex,
     is_inexact,
@@ -152,6 +153,8 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     if is_bool(typeof(x).dtype) and not is_inexact(typeof(b).dtype):
         x = _inexact("squareplus", x)
     x, b = promote_inexact(x, b, name="squareplus")
+    if not is_complex(typeof(x).dtype):  # at -inf the slope is 0, and not NaN
+        x = elementwise.max(x, float(finfo(typeof(x).dtype).min) / 4)
     root = elementwise.sqrt(elementwise.add(elementwise.square(x), b))
     if is_complex(typeof(root).dtype):
         return elementwise.div(elementwise.add(x, root), 2.0)

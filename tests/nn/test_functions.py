@@ -79,6 +79,12 @@ def test_standardize_of_numbers_far_from_zero(dtype, where):
     np.testing.assert_allclose(found, wanted, rtol=1e-4 if dtype == "float32" else 8e-3)
 
 
+def test_squareplus_is_flat_at_minus_infinity():
+    """JAX's is NaN there, value and slope."""
+    assert effax.value_and_grad(nn.squareplus)(-np.inf) == (0, 0)
+    assert effax.grad(nn.squareplus)(-1e10) > 0
+
+
 def test_one_hot():
     found = nn.one_hot(np.array([[0, 2], [5, 1]]), 3, dtype=np.int32)
     np.testing.assert_array_equal(found, [[[1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 1, 0]]])
