@@ -61,9 +61,10 @@ def qdwh(
         matrix = _inside(matrix, dynamic_shape)
     rounding = float(finfo(type.dtype).eps)
     precision = rounding if eps is None else eps
-    size = sqrt(_largest_sum(matrix, 0) * _largest_sum(matrix, 1))
-    size = select_n(size == 0, size, 1)
-    start = matrix / size.astype(matrix.dtype)
+    # In two steps, as sums and products of very large or small numbers leave the dtype.
+    scaled = _divided(matrix, _largest(elementwise.abs(matrix), (0, 1)))
+    size = sqrt(_largest_sum(scaled, 0)) * sqrt(_largest_sum(scaled, 1))
+    start = _divided(scaled, size)
     smallest = shape.full((), rounding, size.dtype)
 
     def going(state: Any) -> Array:
@@ -96,10 +97,18 @@ def _inside(x: Array, lengths: tuple[int, int]) -> Array:
     return select_n(rows & columns, 0, x)
 
 
+def _divided(x: Array, size: Array) -> Array:
+    return x / select_n(size == 0, size, 1).astype(x.dtype)
+
+
+def _largest(x: Array, axes: tuple[int, ...]) -> Array:
+    """The largest of sizes; 0 of none."""
+    return elementwise.max(reduction.reduce_max(x, axes=axes), 0)
+
+
 def _largest_sum(x: Array, axis: int) -> Array:
-    """The largest sum of sizes along an axis; 0 of none."""
-    sums = reduction.reduce_sum(elementwise.abs(x), axes=(axis,))
-    return elementwise.max(reduction.reduce_max(sums, axes=(0,)), 0)
+    """The largest sum of sizes along an axis."""
+    return _largest(reduction.reduce_sum(elementwise.abs(x), axes=(axis,)), (0,))
 
 
 def _norm(x: Array) -> Array:

@@ -94,7 +94,7 @@ def _without_blocks(t: Array, z: Array) -> tuple[Array, Array]:
         (a, _), (c, d) = block
         small = jnp.abs(c) <= jnp.finfo(wide).eps * (jnp.abs(a) + jnp.abs(d))
         shift = jnp.linalg.eigvals(block)[0] - d  # the first of the two in LAPACK's order
-        length = jnp.sqrt(jnp.abs(shift) ** 2 + jnp.abs(c) ** 2)
+        length = jnp.hypot(jnp.abs(shift), jnp.abs(c))
         length = jnp.where(small, 1, length)
         turn = jnp.array([[jnp.conj(shift), c], [-c, shift]]) / length
         turn = jnp.where(small, jnp.eye(2, dtype=wide), turn)

@@ -50,6 +50,17 @@ def test_eigenvalues_of_very_small_and_large_matrices(x, scale):
     close(x @ vectors, vectors * (values / scale)[..., None, :])
 
 
+@pytest.mark.parametrize("scale", [1e-290, 1e-150, 1e150, 1e290])
+@pytest.mark.parametrize("x", [A, C], ids=["real", "complex"])
+def test_forms_of_very_small_and_large_matrices(x, scale):
+    """The polar form of such matrices was zeros, and Schur's complex form NaN or zeros."""
+    u, h = (np.asarray(y) for y in sl.polar(x * scale))
+    close(u @ (h / scale), x)
+    close(u.conj().T @ u, np.eye(len(x)))
+    t, z = (np.asarray(y) for y in sl.rsf2csf(*sl.schur(x * scale)))
+    close(z @ (t / scale) @ z.conj().T, x)
+
+
 @pytest.mark.parametrize("x", [T, T.T, A, C], ids=["tall", "wide", "square", "complex"])
 def test_any_matrix(x):
     close(jnp.linalg.pinv(x), np.linalg.pinv(x))
