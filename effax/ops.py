@@ -21,8 +21,8 @@ from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.gathering import scatter_add, scatter_max, scatter_min, scatter_mul
 from effax.numpy.manipulation import broadcast_to
-from effax.numpy.reductions import accumulator
-from effax.operands.arguments import check_arrays, known_index
+from effax.numpy.reductions import widened
+from effax.operands.arguments import cast, check_arrays, known_index
 from effax.operands.promoting import asarray
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
@@ -79,8 +79,8 @@ def _folded(
 ) -> Array:
     scatter, identity, fold = _FOLDS[name]
     given = typeof(data).dtype
-    if name in ("segment_sum", "segment_prod"):  # in bfloat16 a sum of ones ends at 256
-        data = _as(data, accumulator(given))
+    if name in _COMPUTED:  # in bfloat16 a sum of ones ends at 256
+        data = widened(data)
     type = typeof(data)
     start = identity(type.dtype)
     rows = typeof(ids).shape[0] if typeof(ids).ndim else 1
@@ -96,21 +96,15 @@ def _folded(
         numbers = ScatterDimensionNumbers(window, (0,), (0,))
         out = shapes.full((count, *kept), start, type.dtype)
         indices = shapes.expand_dims(ids, (typeof(ids).ndim,))
-        return _as(scatter(out, indices, data, numbers, **hints), given)
+        return cast(scatter(out, indices, data, numbers, **hints), given)
     buckets = -(-rows // bucket_size)
     numbers = ScatterDimensionNumbers(window, (0, 1), (0, 1))
     bucket = np.arange(rows, dtype=np.int32) // bucket_size
     wide = typeof(ids).dtype if typeof(ids).dtype.kind == "i" else int32
-    columns = [shapes.expand_dims(x, (1,)) for x in (bucket.astype(wide), _as(ids, wide))]
+    columns = [shapes.expand_dims(x, (1,)) for x in (bucket.astype(wide), cast(ids, wide))]
     out = shapes.full((buckets, count, *kept), start, type.dtype)
     out = scatter(out, shapes.concatenate(*columns, axis=1), data, numbers, **hints)
-    return _as(fold(out, axes=(0,)), given)
-
-
-def _as(x: ArrayLike, dtype: Any) -> Array:
-    from effax.lax.conversion import convert_element_type
-
-    return convert_element_type(x, dtype)
+    return cast(fold(out, axes=(0,)), given)
 
 
 def _count(name: str, ids: Any) -> int:
@@ -141,7 +135,7 @@ def _check_rows(name: str, data: ShapedArray, ids: ShapedArray) -> None:
     """Raise where rows can't be told apart by these numbers."""
     if not is_integer(ids.dtype):
         raise TypeError(f"{name}: segment_ids must be integers, got {ids.str_short()}")
-    if is_bool(data.dtype) and data.size and name in ("segment_sum", "segment_prod"):
+    if is_bool(data.dtype) and data.size and name in _COMPUTED:
         raise TypeError(f"{name}: data must be numbers, got {data.str_short()}")
     if ids.ndim > 1 or (ids.ndim and data.shape[:1] != ids.shape):
         raise ValueError(
@@ -150,6 +144,8 @@ def _check_rows(name: str, data: ShapedArray, ids: ShapedArray) -> None:
         )
 
 
+_COMPUTED = ("segment_sum", "segment_prod")
+"""Folds whose results are other numbers than those of the rows."""
 _FOLDS: dict[str, tuple[Callable[..., Any], Callable[[Any], Any], Callable[..., Any]]] = {
     "segment_sum": (scatter_add, lambda d: 0, reduction.reduce_sum),
     "segment_prod": (scatter_mul, lambda d: 1, reduction.reduce_prod),

@@ -277,7 +277,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
         largest = _stopped_max(x, axes, where)
         terms = transcendental.exp(elementwise.sub(_masked(x, where, -math.inf), _like(largest, x)))
         total = _wide_sum(_masked(terms, where, 0.0), axes)
-        if typeof(x).dtype == float16:
+        if typeof(x).dtype == float16:  # bfloat16 has room for any total
             terms = widened(terms)
         else:
             total = rounded(total, x)

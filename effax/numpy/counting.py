@@ -260,19 +260,15 @@ def _histogram(
     (a,), weights = _weighed((a,), weights)
     edges = _edges(a, given, limits, count)
     values = ravel(a)
-    kind = None
     if weights is None:  # counted as integers: in float32 a sum of ones ends at 2^24
-        kind = inexact_dtype(typeof(a).dtype)
-        weights = shape.full(shape_of(values), 1, default_int())
+        ones = shape.full(shape_of(values), 1, default_int())
+        counts = cast(_counts([values], [edges], ones), typeof(a).dtype)
     else:
         check_arrays("histogram", a, weights)
         if shape_of(weights) != shape_of(a):
             raise ValueError("weights should have the same shape as a.")
-        weights = ravel(weights)
-    if not is_inexact(typeof(weights).dtype) and kind is None:
-        weights = cast(weights, inexact_dtype(typeof(weights).dtype))
-    counts = _counts([values], [edges], weights)
-    counts = counts if kind is None else cast(counts, kind)
+        weights = cast(ravel(weights), inexact_dtype(typeof(weights).dtype))
+        counts = _counts([values], [edges], weights)
     if density:
         n = shape_of(edges)[0]
         widths = elementwise.sub(

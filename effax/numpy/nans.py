@@ -12,7 +12,7 @@ from effax.effects.types import default_int, is_complex, is_float, is_inexact, t
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.numpy import reductions
 from effax.numpy.reductions import STATICS, Axis, accumulator, check_mask
-from effax.numpy.statistics import mean, var
+from effax.numpy.statistics import mean, std, var
 from effax.operands.arguments import asked_dtype, cast, check_arrays, combine, refuse_out, shape_of
 from effax.operands.promoting import array
 
@@ -268,11 +268,10 @@ def nanstd(
     1.0
     """
     refuse_out("nanstd", out)
+    check_arrays("nanstd", a)
     check_mask("nanstd", where)
-    given = typeof(a).dtype
-    if dtype is None and accumulator(given) != given:
-        wide = nanvar(a, axis, accumulator(given), None, ddof, keepdims, where, mean)
-        return cast(elementwise.sqrt(wide), given)
+    if dtype is None and is_inexact(typeof(a).dtype):
+        return std(a, axis, None, None, ddof, keepdims, where=_numbers(a, where), mean=mean)
     return elementwise.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))
 
 

@@ -197,7 +197,7 @@ def test_float32_is_as_wrong_as_the_operand(name):
     found = dict(faults(name, f, operands))
     with contextlib.suppress(effax.errors.UnsupportedDerivativeError):  # schur has none
         found |= dict(faults(f"gradient of {name}", gradient, operands))
-    unknown = {what: numbers for what, numbers in found.items() if what not in KNOWN}
+    unknown = {what: answers for what, answers in found.items() if what not in KNOWN}
     assert not unknown
     known = {what for what in KNOWN if what[0].removeprefix("gradient of ") == name}
     assert known == found.keys(), "KNOWN has what is right now"

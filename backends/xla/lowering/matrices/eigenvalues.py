@@ -7,7 +7,6 @@ the host and calls LAPACK there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 from effax.backends.xla.lowering.matrices.calls import (
@@ -82,11 +81,9 @@ def _by_lapack(
 
 
 def _unit(x: Any) -> Any:
-    """For each matrix a power of two close to its largest part, whose inverse is one too."""
-    parts = [real(x), imag(x)] if is_complex(typeof(x).dtype) else [x]
+    """For each matrix a power of two close to its largest element, whose inverse is one too."""
     ndim = typeof(x).ndim
-    sizes = [reduce_max(elementwise.abs(part), axes=(ndim - 2, ndim - 1)) for part in parts]
-    largest = reduce(elementwise.max, sizes)
+    largest = reduce_max(elementwise.abs(x), axes=(ndim - 2, ndim - 1))
     limits = finfo(typeof(largest).dtype)
     held = elementwise.max(largest, float(limits.tiny))
     held = elementwise.min(held, float(1 / limits.tiny))
@@ -99,11 +96,15 @@ def _divided(x: Any, unit: Any) -> Any:
 
 def _multiplied(x: Any, unit: Any) -> Any:
     """The numbers of each matrix, multiplied by its real one."""
-    t = typeof(x)
-    wide = shape.broadcast_in_dim(unit, shape=t.shape, dims=tuple(range(typeof(unit).ndim)))
-    if not is_complex(t.dtype):
+    wide = _spread(unit, x)
+    if not is_complex(typeof(x).dtype):
         return mul(x, wide)
     return complex_of(mul(real(x), wide), mul(imag(x), wide))
+
+
+def _spread(v: Any, x: Any) -> Any:
+    """One value for each matrix, repeated over all that x has of it."""
+    return shape.broadcast_in_dim(v, shape=typeof(x).shape, dims=tuple(range(typeof(v).ndim)))
 
 
 def by_cusolver(w: Writer, types: Sequence[ShapedArray], x: Name, right: bool) -> list[Name]:
@@ -129,9 +130,7 @@ def by_cusolver(w: Writer, types: Sequence[ShapedArray], x: Name, right: bool) -
 
 def _zero_unless(x: Any, flags: Any) -> Any:
     """The matrices with a flag, and zero for the others."""
-    t = typeof(x)
-    wide = shape.broadcast_in_dim(flags, shape=t.shape, dims=tuple(range(t.ndim - 2)))
-    return select_n(wide, 0, x)
+    return select_n(_spread(flags, x), 0, x)
 
 
 def unpacked(values: Any, packed: Any) -> Any:
