@@ -83,6 +83,8 @@ class Finder(MetaPathFinder, Loader):
         spec = module.__spec__
         if spec is not None and spec.name in _own_specs:
             module.__spec__ = _own_specs.pop(spec.name)
+            if module is effax.numpy:
+                module.__name__ = "jax.numpy"  # array_api_compat and SciPy know JAX's arrays by it
 
 
 _own_specs: Final[dict[str, ModuleSpec | None]] = {}

@@ -228,8 +228,8 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
       data: an integer scalar that fits 32 bits without a sign.
 
     Raises:
-      OverflowError: where a Python int does not fit.
-      TypeError: for arrays.
+      OverflowError: where a Python number does not fit.
+      TypeError: for arrays with axes and complex numbers.
 
     >>> fold_in(PRNGKey(0), 1).shape
     (2,)
@@ -241,10 +241,13 @@ def fold_in(key: ArrayLike, data: ArrayLike) -> Array:
             "fold_in accepts a scalar, but was given an array of shape "
             f"{np.shape(data)} != (). Use vmap for batching."
         )
-    if isinstance(data, int):
-        if not 0 <= data < 1 << 32:
-            raise OverflowError(f"Python integer {data} out of bounds for uint32")
-        data = np.uint32(data)
+    if isinstance(data, complex):
+        raise TypeError(f"fold_in: expected an integer, got the complex number {data}")
+    if isinstance(data, int | float):
+        number = int(data)
+        if not 0 <= number < 1 << 32:
+            raise OverflowError(f"Python integer {number} out of bounds for uint32")
+        data = np.uint32(number)
     return like(key, _fold_in(words, data))
 
 

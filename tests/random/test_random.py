@@ -68,6 +68,8 @@ def test_traced_seeds():
         (lambda: random.uniform(random.split(KEY)), ValueError, "single key"),
         (lambda: random.split(random.split(random.key(0))), ValueError, "Use vmap"),
         (lambda: random.fold_in(KEY, -1), OverflowError, "out of bounds for uint32"),
+        (lambda: random.fold_in(KEY, -1.5), OverflowError, "integer -1 out of bounds"),
+        (lambda: random.fold_in(KEY, 1j), TypeError, "the complex number 1j"),
         (lambda: random.fold_in(KEY, np.arange(2)), TypeError, "accepts a scalar"),
         (lambda: random.split(KEY, -1), TypeError, "negative"),
         (lambda: random.uniform(KEY, (2,), int), ValueError, "float dtype"),

@@ -15,12 +15,8 @@ from effax.backends.xla.array import Array
 from effax.eager.calls import Arguments
 from effax.effects.config import trace_key
 from effax.effects.handler import Carrier, bottom, innermost, stack
-from effax.effects.tree import (
-    keystr,
-    tree_flatten,
-    tree_flatten_with_path,
-    tree_unflatten,
-)
+from effax.effects.leaf_paths import leaf_paths
+from effax.effects.tree import keystr, tree_flatten, tree_unflatten
 from effax.effects.types import registration, typeof
 from effax.effects.value import Value
 
@@ -226,8 +222,7 @@ def check_results(leaves: Sequence[Any], function: Callable[..., Any], tree: Any
         try:
             typeof(x)
         except TypeError:
-            filled = tree_unflatten(tree, [object() for _ in leaves])
-            path = keystr(tree_flatten_with_path(filled)[0][i][0])
+            path = keystr(leaf_paths(tree)[i])
             code = getattr(inspect.unwrap(function), "__code__", None)
             place = f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
             raise TypeError(

@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 
-from effax.api.calling.float0 import is_nothing
 from effax.effects.config import Settings
 from effax.effects.frames import TracedFunction
 from effax.effects.handler import Carrier
-from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from effax.effects.leaf_paths import leaf_paths
+from effax.effects.tree import keystr, tree_structure, treedef_children, treedef_tuple
 from effax.effects.types import ShapedArray
 
 _SHORT = 60
@@ -55,14 +55,10 @@ def leaf_names(parameters: Parameters, tree: Any, statics: Iterable[Any] = ()) -
     `statics` are the positions among the user's arguments of those that the tree leaves out.
     """
     fixed = {at for at in statics if isinstance(at, int)}
-    filled = tree_unflatten(tree, [object() for _ in range(tree.num_leaves)])
-    count = len(filled[0]) + len(fixed)
+    count = len(treedef_children(treedef_children(tree)[0])) + len(fixed)
     dynamic = [n for i, n in enumerate(parameters.first(count)) if i not in fixed]
     names = []
-    for path, x in tree_flatten_with_path(filled)[0]:
-        if is_nothing(x):  # an empty place counts as part of the tree until it is filled
-            continue
-        inside, first, *rest = path
+    for inside, first, *rest in leaf_paths(tree):
         if inside.idx == 0:
             names.append(dynamic[first.idx] + keystr(tuple(rest)))
         else:
@@ -85,10 +81,7 @@ def traced_function(
     """
 
     def names() -> list[str]:
-        both = tree
-        if positional:
-            args = tree_unflatten(tree, [object() for _ in range(tree.num_leaves)])
-            both = tree_flatten((args, {}))[1]
+        both = treedef_tuple((tree, tree_structure({}))) if positional else tree
         return leaf_names(Parameters.of(function), both, statics)
 
     tracers = [i for i, x in enumerate(leaves) if isinstance(x, Carrier)]
