@@ -186,7 +186,7 @@ def _find(name: str) -> Option:
     return option
 
 
-def update(name: str, value: Any) -> None:
+def update(name: str, val: Any) -> None:
     """Set an option for the whole process.
 
     Contexts that override it keep their own value. Raises `AttributeError` for an unknown name
@@ -194,7 +194,7 @@ def update(name: str, value: Any) -> None:
     """
     global _key
     option = _find(name)
-    value = option.check(value)
+    value = option.check(val)
     if option.name not in _options:
         return
     with _lock:

@@ -143,12 +143,11 @@ class Declared:
             order: None = None,
             stable: bool = True,
             descending: bool = False,
+            dtype: DTypeLike | None = None,
         ) -> Array: ...
         def astype(
             self,
             dtype: DTypeLike | None,
-            /,
-            *,
             copy: bool = False,
             device: Device | Sharding | None = None,
         ) -> Array: ...
@@ -185,7 +184,7 @@ class Declared:
             preferred_element_type: DTypeLike | None = None,
             out_sharding: OutSharding = None,
         ) -> Array: ...
-        def flatten(self, order: str = "C") -> Array: ...
+        def flatten(self, order: str = "C", *, out_sharding: OutSharding = None) -> Array: ...
         def max(
             self,
             axis: Axis = None,

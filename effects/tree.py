@@ -190,16 +190,16 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     return all(is_one_leaf(registry, x, is_leaf) for x in iterable)
 
 
-def is_tree_node(kind: type) -> bool:
+def is_tree_node(typ: type) -> bool:
     """Return whether instances of a class are nodes.
 
     Args:
-      kind: a class; a subclass is a node only if it is registered, or a named tuple.
+      typ: a class; a subclass is a node only if it is registered, or a named tuple.
 
     >>> is_tree_node(list), is_tree_node(int)
     (True, False)
     """
-    return registry.is_node(kind)
+    return registry.is_node(typ)
 
 
 # ---------------------------------------------------------------------------- map, reduce, ...

@@ -5,7 +5,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    Union,
+    runtime_checkable,
+)
 
 import numpy as np
 
@@ -39,7 +48,8 @@ class SupportsDType(Protocol):
         """The dtype."""
 
 
-DTypeLike: TypeAlias = str | type[Any] | np.dtype[Any] | SupportsDType
+# `typing.Union`, as in JAX: `ArrayLike | "Later"` is no error in a program's own alias.
+DTypeLike: TypeAlias = Union[str, type[Any], np.dtype[Any], SupportsDType]  # noqa: UP007
 """Whatever can stand where a dtype is asked for."""
 
 Shape: TypeAlias = Sequence[SupportsIndex]
@@ -47,6 +57,10 @@ Shape: TypeAlias = Sequence[SupportsIndex]
 
 Axis: TypeAlias = int | Sequence[int] | None
 """One axis or several; None stands for all."""
+
+
+shown_modules: Final[dict[str, str]] = {}
+"""The modules that the library's classes of values say they are from, where effax is jax."""
 
 
 class Value(Declared):
@@ -61,6 +75,10 @@ class Value(Declared):
     __slots__ = ()
 
     type: ShapedArray
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__module__ = shown_modules.get(cls.__module__, cls.__module__)
 
     @property
     def aval(self) -> ShapedArray:
@@ -128,7 +146,9 @@ for _name in (
 Array: TypeAlias = Value
 """An array, or what stands for one while a function is traced, batched or differentiated."""
 
-ArrayLike: TypeAlias = Value | NumPyArray | NumPyScalar | bool | int | float | complex
+ArrayLike: TypeAlias = Union[  # noqa: UP007
+    Value, NumPyArray, NumPyScalar, bool, int, float, complex
+]
 """Whatever can stand where an array is asked for; no list."""
 
 if TYPE_CHECKING:

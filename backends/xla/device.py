@@ -86,12 +86,19 @@ def _all(of: Backend) -> tuple[Device, ...]:
     return found
 
 
-def devices(platform: str | None = None) -> list[Device]:
+def _of_platform(platform: str | None) -> list[Device]:
+    return list(_all(backend(platform)))
+
+
+def devices(backend: str | None = None) -> list[Device]:
     """Return all devices of a platform, those of other processes included, by id.
+
+    Args:
+      backend: the platform whose devices are meant; by default the default one.
 
     Raises `RuntimeError` for an unknown platform.
     """
-    return list(_all(backend(platform)))
+    return _of_platform(backend)
 
 
 def local_devices(

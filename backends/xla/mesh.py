@@ -317,10 +317,10 @@ class NamedSharding(Sharding):
                 f"applied to a value of rank {len(aval_shape)}"
             )
 
-    def shard_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of the piece on each device."""
-        self.check_compatible_aval(shape)
-        return super().shard_shape(shape)
+        self.check_compatible_aval(global_shape)
+        return super().shard_shape(global_shape)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (

@@ -101,13 +101,13 @@ class Sharding:
         """Into how many pieces each axis of an array is cut; axes after the last, into one."""
         return self.placement().split
 
-    def shard_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of the piece on each device.
 
         Raises `IndivisibleError`, a `ValueError`, where an axis can't be cut into equal pieces.
         """
         cuts = self.cuts()
-        shape = tuple(shape)
+        shape = tuple(global_shape)
         if not cuts:
             return shape
         if len(cuts) > len(shape):
@@ -124,15 +124,16 @@ class Sharding:
                 )
         return tuple(length // pieces for length, pieces in zip(shape, splits, strict=True))
 
-    def devices_indices_map(self, shape: Sequence[int]) -> dict[Device, Index]:
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Device, Index]:
         """For each device, which part of an array of this shape it has."""
-        self.shard_shape(shape)
+        self.shard_shape(global_shape)
         where = self.placement()
-        return dict(zip(where.devices, where.indices(tuple(shape)), strict=True))
+        return dict(zip(where.devices, where.indices(tuple(global_shape)), strict=True))
 
-    def addressable_devices_indices_map(self, shape: Sequence[int]) -> dict[Device, Index]:
+    def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> dict[Device, Index]:
         """The same for the devices of this process."""
-        return {d: i for d, i in self.devices_indices_map(shape).items() if d.is_addressable}
+        parts = self.devices_indices_map(global_shape)
+        return {device: index for device, index in parts.items() if device.is_addressable}
 
     def is_equivalent_to(self, other: Any, ndim: int) -> bool:
         """Whether another sharding puts the same pieces of an array on the same devices."""
@@ -303,11 +304,28 @@ class SingleDeviceSharding(Placement):
 
     def __new__(cls, device: Any, *parts: Any, memory_kind: str | None = None) -> Any:
         """The one placement of that device (`parts` are given by `tiled` alone)."""
-        return object.__new__(cls) if parts else single(device)
+        if parts:
+            return object.__new__(cls)
+        found: Any = single(device)
+        return found if memory_kind is None else found.with_memory_kind(memory_kind)
 
     def __init__(self, device: Any, *parts: Any, memory_kind: str | None = None) -> None:
         if parts:
             super().__init__(device, *parts)
+
+    def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
+        """The sharding in another memory of the device, which is a name only.
+
+        Raises `ValueError` for a memory that the device does not reach.
+        """
+        device = self.devices[0]
+        kinds = [memory.kind for memory in device.addressable_memories()]
+        if kind not in kinds:
+            raise ValueError(
+                f"Could not find memory addressable by device {device}. It can address the "
+                f"following memory kinds: {', '.join(kinds)}. Got memory kind: {kind}"
+            )
+        return self
 
     def __repr__(self) -> str:
         return f"SingleDeviceSharding(device={self.devices[0]!r})"

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import effax
 from effax.as_jax.absent import absent_module, is_absent
+from effax.as_jax.kinds import say_jax
 from effax.as_jax.logs import obey_jaxs_loggers
 from effax.as_jax.private import INSTEAD, MEANINGLESS, private_module
 
@@ -122,6 +123,7 @@ def enter() -> None:
     sys.modules.pop("jax", None)
     sys.meta_path.insert(0, _finder)
     obey_jaxs_loggers()
+    say_jax()
     if DOOR not in sys.path:
         sys.path.insert(1, DOOR)
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from types import FrameType, ModuleType
 from typing import Any, Final
 
+from effax.api.placing.meshes import get_mesh
 from effax.backends.xla import processes
 from effax.backends.xla.client import backend
 from effax.effects import frames
 from effax.effects.handler import bottom, innermost
-from effax.numpy import promote_types
 from effax.tree_util import is_tree_node
 
 INSTEAD: Final = {
@@ -45,21 +46,6 @@ def include_frame(frame: FrameType) -> bool:
 def trace_state_clean() -> bool:
     """Whether nothing is traced or transformed just now."""
     return innermost() is bottom
-
-
-def to_complex_dtype(dtype: Any) -> Any:
-    """Return the complex dtype whose parts have a dtype, or are at least as precise."""
-    return promote_types(dtype, "complex64")
-
-
-def safe_zip(*columns: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of columns, which must be of one length; else raise `ValueError`."""
-    return list(zip(*map(list, columns), strict=True))
-
-
-def safe_map(function: Callable[..., Any], *columns: Any) -> list[Any]:
-    """Return a function of each row of columns, which must be of one length."""
-    return [function(*row) for row in safe_zip(*columns)]
 
 
 def client_of(platform: str | None = None) -> Any:
@@ -97,6 +83,20 @@ class _GlobalState:
         return None if job is None else job.address
 
 
+class _ThreadResources:
+    """The mesh in context, as JAX's private module keeps it: `thread_resources.env`."""
+
+    @property
+    def env(self) -> _ThreadResources:
+        """Itself: there is no other part."""
+        return self
+
+    @property
+    def physical_mesh(self) -> Any:
+        """The mesh that is in context, else one without axes."""
+        return get_mesh()
+
+
 class _Registered(Mapping[type, Any]):
     """The types that are nodes of trees, as far as one asks whether one is there."""
 
@@ -120,30 +120,22 @@ class _Typed(type):
 # module -> name -> the object itself, or its place: `module:name`, or `module:` for a module.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {},
-    "api": {  # JAX's page on primitives
-        name: f"effax:{name}"
-        for name in ("grad", "jacfwd", "jacrev", "jit", "jvp", "linearize", "vjp", "vmap")
-    },
     "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
     "api_util": {
-        "flatten_fun": "effax.api_util:flatten_fun",
         "infer_argnums_and_argnames": "effax.api.calling.arguments:completed",  # e3nn-jax
     },
-    "callback": {},  # equinox: the name of a logger
-    "checkify": {  # flax
-        **{
-            n: f"effax.experimental.checkify:{n}"
-            for n in ("Error", "Out", "JaxException", "user_checks", "checkify")
-        }
+    "array": {  # pickles of the class
+        name: "effax.backends.xla.array:Array" for name in ("Array", "ArrayImpl")
     },
     "compiler": {},  # chex.restrict_backends, which then restricts nothing
+    "config": {"config": "effax:config", "update": "effax.effects.config:update"},
     "core": {  # numpyro, flax
         "trace_state_clean": trace_state_clean,
-        "AbstractValue": "effax.core:AbstractValue",
-        "ShapedArray": "effax.core:ShapedArray",
+        "AxisName": Hashable,
         "pytype_aval_mappings": "effax.core:pytype_aval_mappings",
         "Tracer": "effax.core:Tracer",
     },
+    "debugging": {"debug_callback": "effax.debug:callback", "debug_print": "effax.debug:print"},
     "dispatch": {"wait_for_tokens": "effax:effects_barrier"},  # equinox
     "dtypes": {  # equinox, flax
         "TypePromotionError": "effax.errors:TypePromotionError",
@@ -151,14 +143,14 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "ExtendedDType": object,
         "extended": "effax.dtypes:extended",
         "finfo": "effax.numpy:finfo",
-        "to_complex_dtype": to_complex_dtype,  # tinygp
+        "to_complex_dtype": "effax.as_jax.helpers:to_complex_dtype",  # tinygp
     },
     "distributed": {"global_state": _GlobalState()},  # orbax
     "earray": {},  # flax, for dtypes of its own
-    "flatten_util": {"ravel_pytree": "effax.flatten_util:ravel_pytree"},  # blackjax
     "interpreters": {},
     "interpreters.pxla": {"global_result_handlers": {}},  # flax, for dtypes of its own
     "lax": {"lax": "effax.lax:"},  # JAX's page on primitives
+    "lax.lax": {"_const": "effax.as_jax.helpers:constant_like"},  # programs with rules of their own
     "lib": {"xla_client": "jaxlib.xla_client:"},  # JAX's autodidax
     "lib.mlir": {"ir": "jaxlib.mlir.ir:"},
     "lib.mlir.dialects": {"hlo": "jaxlib.mlir.dialects.stablehlo:"},  # JAX's page on primitives
@@ -166,13 +158,24 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         name: _Typed(name, (), {})
         for name in ("TypedInt", "TypedFloat", "TypedComplex", "TypedNdArray")
     },
+    "mesh": {"thread_resources": _ThreadResources()},  # axlearn, Orbax, maxtext
+    "numpy.util": {  # s2fft; programs that add functions to jax.numpy
+        name: f"effax.as_jax.helpers:{name}"
+        for name in (
+            "check_arraylike",
+            "promote_args",
+            "promote_args_inexact",
+            "promote_dtypes",
+            "promote_dtypes_complex",
+            "promote_dtypes_inexact",
+        )
+    },
     "pjit": {  # quax, jaxns
         "jit_p": "effax.effects.rows.control:call",
         "auto_axes": "effax.sharding:auto_axes",
     },
-    "public_test_util": {"check_close": "effax.test_util:check_close"},  # tinygp
+    "random": {"Shape": "effax.effects.value:Shape"},
     "scipy": {},
-    "scipy.special": {"gammaln": "effax.scipy.special:gammaln"},  # TensorFlow Probability
     "state": {},
     "state.types": {"AbstractRef": "effax.ref:AbstractRef"},  # flax
     "test_util": {"create_mesh": "effax:make_mesh"},  # JAX's page on checkpoints
@@ -184,42 +187,117 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "tree_util": {  # flax, orbax
         "_registry": _Registered(),
-        "flatten_one_level": "effax.tree_util:flatten_one_level",
+        "broadcast_prefix": "effax.effects.tree:broadcast_prefix",
+        "prefix_errors": "effax.effects.tree:prefix_errors",
     },
-    "util": {  # JAX's page on interpreters
-        "safe_map": safe_map,
-        "safe_zip": safe_zip,
+    "typing": {"Shape": "effax.effects.value:Shape", "DType": "numpy:dtype"},
+    "util": {  # JAX's page on interpreters; programs that walk programs
+        name: f"effax.as_jax.helpers:{name}"
+        for name in (
+            "canonicalize_axis",
+            "partition_list",
+            "safe_map",
+            "safe_zip",
+            "split_list",
+            "unzip2",
+        )
     },
     "xla_bridge": {"_backends": {}, "get_backend": client_of},  # chex; JAX's autodidax
 }
 
+_FAMILIES: Final = {
+    "image": "scale",
+    "lax": "control_flow convolution fft lax linalg parallel slicing special windowed_reductions",
+    "lax.control_flow": "conditionals loops solves",
+    "nn": "functions initializers",
+    "numpy": "array_creation einsum indexing lax_numpy polynomial reductions setops sorting ufuncs "
+    "util vectorize",
+    "ops": "scatter special",
+    "scipy.optimize": "bfgs line_search minimize",
+}
+"""Packages of JAX's, and the private modules of them that have their public names."""
+
+PUBLIC: Final = {
+    "ad_util": ("effax.interpreters.ad",),
+    "api": ("effax",),
+    "checkify": ("effax.experimental.checkify",),
+    "array": ("effax",),
+    "callback": ("effax", "effax.experimental"),
+    "core": ("effax.core", "effax.extend.core"),
+    "debugging": ("effax.debug",),
+    "layout": ("effax.experimental.layout",),
+    "linear_util": ("effax.extend.linear_util",),
+    "mesh": ("effax.sharding",),
+    "named_sharding": ("effax.sharding",),
+    "partition_spec": ("effax.sharding",),
+    "pjit": ("effax.experimental.pjit",),
+    "public_test_util": ("effax.test_util",),
+    "shard_map": ("effax.experimental.shard_map", "effax"),
+    "sharding": ("effax.sharding",),
+    "typing": ("effax.typing", "effax"),
+    "xla_bridge": ("effax.extend.backend", "effax"),
+    "lax.control_flow": ("effax.lax",),
+    **{
+        f"{family}.{name}": (f"effax.{family.partition('.control_flow')[0]}",)
+        for family, names in _FAMILIES.items()
+        for name in names.split()
+    },
+    "nn.initializers": ("effax.nn.initializers",),
+    "lax.linalg": ("effax.lax.linalg",),
+}
+"""Public modules whose names programs take from private ones.
+
+Editors complete `PRNGKey` to `from jax._src.random import PRNGKey`, and many programs have it. A
+private module that is called as a public one (`random`) has the names of that.
+"""
+
 _made: Final[dict[str, ModuleType]] = {}
+
+
+def _public(path: str) -> tuple[str, ...]:
+    """The public modules whose names a private module has, if any."""
+    if path in PUBLIC or not path:
+        return PUBLIC.get(path, ())
+    try:
+        return (f"effax.{path}",) if find_spec(f"effax.{path}") is not None else ()
+    except ModuleNotFoundError:
+        return ()
 
 
 class Private(ModuleType):
     """A private module of JAX's: the names of it that libraries use."""
 
-    def __init__(self, name: str, names: dict[str, Any]) -> None:
+    def __init__(self, name: str, names: dict[str, Any], public: tuple[str, ...]) -> None:
         super().__init__(name, self.__doc__)
         self.__path__: list[str] = []
         self._names = names
+        self._public = public
 
     def __getattr__(self, name: str) -> Any:
         path = f"{self.__name__}.{name}".removeprefix("jax._src.")
-        if path in _NAMES:
+        if name in self._names:
+            found = self._names[name]
+            if isinstance(found, str):
+                home, _, public = found.partition(":")
+                module = import_module(home)
+                found = getattr(module, public) if public else module
+        elif path in _NAMES or path in PUBLIC:
             return import_module(f"jax._src.{path}")
-        if name.startswith("__") or name not in self._names:
-            raise AttributeError(
-                f"{self.__name__}.{name} is private to JAX, and effax has no replacement for it; "
-                "effax/as_jax/private.py lists the private names that effax provides to libraries"
-            )
-        found = self._names[name]
-        if isinstance(found, str):
-            home, _, public = found.partition(":")
-            module = import_module(home)
-            found = getattr(module, public) if public else module
+        else:
+            found = self._of_public(name)
         setattr(self, name, found)
         return found
+
+    def _of_public(self, name: str) -> Any:
+        """Return what a public module has of that name."""
+        for home in () if name.startswith("_") else self._public:
+            module = import_module(home)
+            if hasattr(module, name):
+                return getattr(module, name)
+        raise AttributeError(
+            f"{self.__name__}.{name} is private to JAX, and effax has no replacement for it; "
+            "effax/as_jax/private.py lists the private names that effax provides to libraries"
+        )
 
     def __dir__(self) -> list[str]:
         return sorted(self._names)
@@ -227,9 +305,10 @@ class Private(ModuleType):
 
 def private_module(name: str) -> ModuleType | None:
     """A module under `jax._src`, or None if nothing is known of it."""
-    names = _NAMES.get(name.removeprefix("jax._src").removeprefix("."))
-    if names is None:
-        return None
     if name not in _made:
-        _made[name] = Private(name, names)
+        path = name.removeprefix("jax._src").removeprefix(".")
+        public = _public(path)
+        if path not in _NAMES and not public:
+            return None
+        _made[name] = Private(name, _NAMES.get(path, {}), public)
     return _made[name]

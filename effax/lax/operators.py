@@ -7,9 +7,10 @@ which are repeated; Python numbers take the dtype of the others.
 from __future__ import annotations
 
 import enum
+import inspect
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.rows import comparison, conversion, elementwise, logical, special, transcendental
@@ -32,6 +33,9 @@ from effax.operands.arguments import known_index
 
 if TYPE_CHECKING:
     from effax.api.compiling.function_types import BinaryOperator, TunableOperator, UnaryOperator
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class RoundingMethod(enum.IntEnum):
@@ -81,19 +85,19 @@ _ROLES = {
     "shift_left": ("the integers to shift", "the number of bits to shift by"),
     "shift_right_logical": ("the integers to shift", "the number of bits to shift by"),
     "shift_right_arithmetic": ("the integers to shift", "the number of bits to shift by"),
-    "igamma": ("the shape parameter a", "the bound of the integral"),
-    "igammac": ("the shape parameter a", "the bound of the integral"),
-    "igamma_grad_a": ("the shape parameter a", "the bound of the integral, x"),
-    "random_gamma_grad": ("the shape parameter a", "the sample"),
-    "polygamma": ("the order m of the derivative", "the point of evaluation"),
-    "zeta": ("the exponent s", "the offset q"),
+    "igamma": ("the shape parameter", "the bound of the integral"),
+    "igammac": ("the shape parameter", "the bound of the integral"),
+    "igamma_grad_a": ("the shape parameter", "the bound of the integral"),
+    "random_gamma_grad": ("the shape parameter", "the sample"),
+    "polygamma": ("the order of the derivative", "the point of evaluation"),
+    "zeta": ("the exponent", "the offset"),
 }
 
 
-def _operands(name: str, arity: int) -> str:
-    """The `Args` entries of one operand or two."""
+def _operands(name: str, *names: str) -> str:
+    """The `Args` entries of one operand or two, called `names`."""
     kind = _KINDS.get(name, "floats or complex numbers")
-    if arity == 1:
+    if len(names) == 1:
         return f"      x: array_like of {kind}."
     if name not in _ROLES:
         return (
@@ -101,10 +105,11 @@ def _operands(name: str, arity: int) -> str:
             "        length 1 are broadcast."
         )
     first, second = _ROLES[name]
+    x, y = names
     return (
-        f"      x: {first}; array_like of {kind}.\n"
-        f"      y: {second}; array_like of the dtype of `x`. Scalars and axes of\n"
-        "        length 1 are broadcast."
+        f"      {x}: {first}; array_like of {kind}.\n"
+        f"      {y}: {second}; array_like of the dtype of `{x}`. Scalars and\n"
+        "        axes of length 1 are broadcast."
     )
 
 
@@ -124,7 +129,7 @@ def unary(name: str, effect: Effect, meaning: str, example: str) -> UnaryOperato
             raise TypeError(f"{name} does not accept dtype {typeof(x).dtype.name}")
         return effect(x)
 
-    _named(operator, name, meaning, _operands(name, 1), example)
+    _named(operator, name, meaning, _operands(name, "x"), example)
     return operator
 
 
@@ -144,7 +149,7 @@ def tunable(name: str, effect: Effect, meaning: str, example: str) -> TunableOpe
             )
         return accurate(x, function=effect.name, accuracy=accuracy)
 
-    _named(operator, name, meaning, _operands(name, 1) + _ACCURACY, example)
+    _named(operator, name, meaning, _operands(name, "x") + _ACCURACY, example)
     return operator
 
 
@@ -154,8 +159,19 @@ def binary(name: str, effect: Effect, meaning: str, example: str) -> BinaryOpera
     def operator(x: ArrayLike, y: ArrayLike) -> Array:
         return effect(*together(name, x, y))
 
-    _named(operator, name, meaning, _operands(name, 2), example)
+    _named(operator, name, meaning, _operands(name, "x", "y"), example)
     return operator
+
+
+def documented(example: str) -> Callable[[_F], _F]:
+    """Complete the docstring of a function whose two operands have names of their own."""
+
+    def decorate(function: _F) -> _F:
+        name, operands = function.__name__, inspect.signature(function).parameters
+        _named(function, name, str(function.__doc__), _operands(name, *operands), example)
+        return function
+
+    return decorate
 
 
 _WEAK = "dtype=float32, weak_type=True)"
@@ -333,12 +349,14 @@ max = binary(
 min = binary(
     "min", elementwise.min, "The smaller of x and y.", f"lax.min(1.0, 2.0) -> Array(1., {_WEAK}"
 )
-nextafter = binary(
-    "nextafter",
-    elementwise.nextafter,
-    "The next float after x in the direction of y.",
-    "float(lax.nextafter(0.0, 1.0)) -> 1.4012...e-45",
-)
+
+
+@documented("float(lax.nextafter(0.0, 1.0)) -> 1.4012...e-45")
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return the next float after x in the direction of y."""
+    return elementwise.nextafter(*together("nextafter", x1, x2))
+
+
 atan2 = binary(
     "atan2",
     transcendental.atan2,
@@ -382,39 +400,42 @@ shift_right_arithmetic = binary(
     "Shift x right by y bits; copies of the sign bit come in.",
     f"lax.shift_right_arithmetic(-12, 2) -> Array(-3, {_INT}",
 )
-igamma = binary(
-    "igamma",
-    special.igamma,
-    "The regularised lower incomplete gamma function.",
-    "float(lax.igamma(1.0, 1.0)) -> 0.63212...",
-)
-igammac = binary(
-    "igammac",
-    special.igammac,
-    "The regularised upper incomplete gamma function.",
-    "float(lax.igammac(1.0, 1.0)) -> 0.36787...",
-)
-igamma_grad_a = binary(
-    "igamma_grad_a",
-    special.igamma_grad_a,
-    "The derivative of `igamma(a, x)` with respect to a.",
-    "float(lax.igamma_grad_a(1.0, 1.0)) -> -0.4317...",
-)
-random_gamma_grad = binary(
-    "random_gamma_grad",
-    special.random_gamma_grad,
-    "The derivative of a sample of the gamma distribution with respect to its shape a.",
-    "float(lax.random_gamma_grad(1.0, 1.0)) -> 1.1735...",
-)
-polygamma = binary(
-    "polygamma",
-    special.polygamma,
-    "The m-th derivative of `digamma`.",
-    "float(lax.polygamma(1.0, 1.0)) -> 1.64493...",
-)
-zeta = binary(
-    "zeta", special.zeta, "The Hurwitz zeta function.", "float(lax.zeta(2.0, 1.0)) -> 1.64493..."
-)
+
+
+@documented("float(lax.igamma(1.0, 1.0)) -> 0.63212...")
+def igamma(a: ArrayLike, x: ArrayLike) -> Array:
+    """Return the regularised lower incomplete gamma function."""
+    return special.igamma(*together("igamma", a, x))
+
+
+@documented("float(lax.igammac(1.0, 1.0)) -> 0.36787...")
+def igammac(a: ArrayLike, x: ArrayLike) -> Array:
+    """Return the regularised upper incomplete gamma function."""
+    return special.igammac(*together("igammac", a, x))
+
+
+@documented("float(lax.igamma_grad_a(1.0, 1.0)) -> -0.4317...")
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
+    """Return the derivative of `igamma(a, x)` with respect to a."""
+    return special.igamma_grad_a(*together("igamma_grad_a", a, x))
+
+
+@documented("float(lax.random_gamma_grad(1.0, 1.0)) -> 1.1735...")
+def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
+    """Return the derivative of a sample of the gamma distribution with respect to its shape a."""
+    return special.random_gamma_grad(*together("random_gamma_grad", a, x))
+
+
+@documented("float(lax.polygamma(1.0, 1.0)) -> 1.64493...")
+def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
+    """Return the m-th derivative of `digamma`."""
+    return special.polygamma(*together("polygamma", m, x))
+
+
+@documented("float(lax.zeta(2.0, 1.0)) -> 1.64493...")
+def zeta(x: ArrayLike, q: ArrayLike) -> Array:
+    """Return the Hurwitz zeta function."""
+    return special.zeta(*together("zeta", x, q))
 
 
 def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike | None = None) -> Array:

@@ -193,7 +193,13 @@ def _axis(axis: int, ndim: int) -> int:
 
 
 def all_gather(
-    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False
+    x: Any,
+    axis_name: Any,
+    *,
+    axis_index_groups: Any = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
 ) -> Any:
     """Gather the values of all places, stacked along a new `axis`, or with `tiled` joined along it.
 
@@ -204,12 +210,24 @@ def all_gather(
         its group, in the order of the list.
       axis: the axis of the result that holds the places; negative ones count from the end.
       tiled: whether to join the values along `axis`, rather than stack them.
+      to: "varying": under `shard_map` the result counts as another value at each place.
+
+    Raises:
+      NotImplementedError: for the other kinds that JAX has, "invarying" and "reduced".
 
     >>> import effax
     >>> effax.vmap(lambda x: effax.lax.all_gather(x, "i"), axis_name="i")(effax.numpy.arange(2.0))
     Array([[0., 1.],
            [0., 1.]], dtype=float32)
     """
+    if to in ("invarying", "reduced"):
+        raise NotImplementedError(
+            f"all_gather(to={to!r}): a gathered result counts as another at each place. For one "
+            "that is the same everywhere, put each value at its place in zeros and add them by "
+            "psum, or give shard_map check_vma=False"
+        )
+    if to != "varying":
+        raise ValueError(f'all_gather: `to` must be "varying", not {to!r}')
     names = axis_names(axis_name)
     groups = checked_groups("all_gather", axis_index_groups, axis_size(axis_name), equal=True)
 

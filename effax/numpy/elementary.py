@@ -210,7 +210,7 @@ def sinc(x: ArrayLike, /) -> Array:
 
 
 @whole()
-def i0(x: ArrayLike, /) -> Array:
+def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind and order 0.
 
     Args:

@@ -251,7 +251,9 @@ def _checked(
             )
         known = dict(lengths)
         for x, core in zip(results, outputs, strict=True):
-            _learn(known, typeof(x).shape, core, exactly=True)
+            # A pytree that has a shape is as good as an array.
+            lengths_of_x = x.shape if hasattr(x, "shape") else typeof(x).shape
+            _learn(known, lengths_of_x, core, exactly=True)
         return result
 
     return checked

@@ -59,7 +59,6 @@ METHODS: Final = (
     "argmin",
     "argpartition",
     "argsort",
-    "astype",
     "choose",
     "clip",
     "conj",
@@ -230,9 +229,13 @@ def _install_shapes(numpy: Any) -> None:
         axes = args[0] if len(args) == 1 and not isinstance(args[0], int) else (args or None)
         return numpy.transpose(self, axes)
 
-    def flatten(self: Any, order: str = "C") -> Any:
+    def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
         """The elements along one axis."""
-        return numpy.ravel(self, order=order)
+        return numpy.ravel(self, order=order, out_sharding=out_sharding)
+
+    def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+        """The array with another dtype; complex numbers may lose their imaginary part."""
+        return numpy.astype(self, dtype, copy=copy, device=device)
 
     def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
         """The bits read as another dtype."""
@@ -301,6 +304,7 @@ def _install_shapes(numpy: Any) -> None:
         reshape,
         transpose,
         flatten,
+        astype,
         view,
         compress,
         tobytes,

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from effax.eager.whole import whole
 from effax.effects.rows import elementwise, shape, sorting
-from effax.effects.types import default_int, default_position_dtype, position_dtype, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.types import (
+    default_int,
+    default_position_dtype,
+    position_dtype,
+    typeof,
+    user_dtype,
+)
+from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.lax.slicing import position
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel
@@ -69,7 +77,7 @@ def sort(
     return shape.rev(result, dims=(axis,)) if descending else result
 
 
-@whole("axis", "kind", "order", "stable", "descending")
+@whole("axis", "kind", "order", "stable", "descending", "dtype")
 def argsort(
     a: ArrayLike,
     axis: int | None = -1,
@@ -78,6 +86,7 @@ def argsort(
     order: None = None,
     stable: bool = True,
     descending: bool = False,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Return the positions that put the elements in ascending order along an axis. NaN comes last.
 
@@ -88,6 +97,10 @@ def argsort(
       order: must be None: there are no arrays with fields.
       stable: whether equal elements stay in their order.
       descending: whether to sort in descending order, with NaN first.
+      dtype: the dtype of the positions; by default int32 (int64 with x64).
+
+    Raises:
+      OverflowError: for an axis with more positions than `dtype` has integers.
 
     >>> import numpy as np
     >>> argsort(np.array([3, 1, 2])).tolist()
@@ -96,7 +109,13 @@ def argsort(
     check_arrays("argsort", a)
     _refuse_order("argsort", kind, order)
     a, axis = _along(a, axis)
-    return order_of(a, axis, stable, descending)
+    places = order_of(a, axis, stable, descending)
+    if dtype is None:
+        return places
+    last, wanted = shape_of(a)[axis] - 1, user_dtype(dtype, "argsort")
+    if last > 0 and int(np.array(last).astype(wanted)) != last:
+        raise OverflowError(f"argsort: {wanted} can't hold the positions up to {last}")
+    return cast(places, wanted)
 
 
 def order_of(a: Any, axis: int, stable: bool = True, descending: bool = False) -> Any:

@@ -334,7 +334,6 @@ def cov(
     ddof: int | None = None,
     fweights: ArrayLike | None = None,
     aweights: ArrayLike | None = None,
-    *,
     dtype: DTypeLike | None = None,
 ) -> Array:
     """Return the covariance matrix of variables, which are rows (columns without `rowvar`).

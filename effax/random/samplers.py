@@ -71,7 +71,8 @@ def uniform(
       key: a random key (or its words).
       shape: the shape of the result.
       dtype: the float dtype of the result; by default float32 (float64 with x64).
-      minval, maxval: array_like, the bounds; they broadcast to `shape`.
+      minval, maxval: array_like, the bounds; they broadcast to `shape`. For the shape () they may
+        also be arrays of one element, whose shape the result then has (as flashbax asks of JAX).
       out_sharding: the sharding of the result, on a mesh with explicit axes.
 
     Raises:
@@ -84,8 +85,10 @@ def uniform(
     """
     words = words_of("uniform", key)
     asked = float_dtype("uniform", dtype)
+    bounds = shape_of(minval), shape_of(maxval)
+    of_bounds = shape == () and {n for lengths in bounds for n in lengths} == {1}
     try:
-        found = result_shape("uniform", shape, shape_of(minval), shape_of(maxval))
+        found = result_shape("uniform", None if of_bounds else shape, *bounds)
     except ValueError as error:  # JAX raises this class for this one sampler
         raise TypeError(str(error)) from None
     if type(minval) is float and minval == 0 and type(maxval) is float and maxval == 1:

@@ -252,3 +252,58 @@ sig = inspect.signature(lambda a, b, *, c: 0)
 print(infer(sig, (1,), None), infer(sig, None, "a"), infer(sig, None, None), infer(sig, 0, "b"))
 """
     assert through(program) == "((1,), ('b',)) ((0,), ('a',)) ((), ()) ((0,), ('b',))\n"
+
+
+def test_arrays_and_traced_values_say_that_they_are_of_jax():
+    program = """
+import pickle
+import jax, jax.numpy as jnp
+seen = []
+def f(x):
+    seen.append(type(x).__module__)
+    return x
+x = jnp.ones(2)
+jax.vmap(f)(x), jax.jit(f)(x), jax.jvp(f, (x,), (x,)), f(x), f(jax.random.key(0))
+assert pickle.loads(pickle.dumps(type(x))) is type(x) is type(pickle.loads(pickle.dumps(x)))
+print(*(name.partition(".")[0] for name in seen))
+"""
+    assert through(program) == "jax jax jax jax jax\n"
+
+
+PRIVATE_PATHS = """
+import jax, jax.numpy as jnp
+from jax._src.api import jit
+from jax._src.core import ClosedJaxpr, JaxprEqn, ShapedArray
+from jax._src.lax.control_flow.loops import scan_p
+from jax._src.lax.lax import _const
+from jax._src.mesh import AxisType, Mesh, thread_resources
+from jax._src.nn.functions import gelu
+from jax._src.nn.initializers import orthogonal
+from jax._src.numpy.lax_numpy import asarray
+from jax._src.numpy.util import promote_args_inexact, promote_dtypes_complex
+from jax._src.random import PRNGKey
+from jax._src.scipy.special import gammaln
+from jax._src.tree_util import Partial, broadcast_prefix
+from jax._src.typing import Array, ArrayLike
+from jax._src.util import partition_list, split_list, unzip2
+assert PRNGKey is jax.random.PRNGKey and gelu is jax.nn.gelu and asarray is jnp.asarray
+assert orthogonal is jax.nn.initializers.orthogonal and Array is jax.Array and jit is jax.jit
+assert thread_resources.env.physical_mesh.empty and broadcast_prefix(1, [2, 3]) == [1, 1]
+half, whole = promote_args_inexact("f", jnp.float16(1), 2)
+assert half.dtype == whole.dtype == jnp.float16
+assert promote_dtypes_complex(jnp.float32(1))[0].dtype == jnp.complex64
+assert _const(half, 3).dtype == jnp.float16 and _const(half, 3) == 3
+assert unzip2([(1, 2), (3, 4)]) == ((1, 3), (2, 4))
+assert split_list([1, 2, 3], [1]) == [[1], [2, 3]]
+assert partition_list([True, False], "ab") == (["b"], ["a"])
+for name in ("random.nobody", "core.nobody", "nn.functions.nobody", "numpy.nobody", "nobody"):
+    try:
+        exec("from jax._src.{} import {}".format(*name.rpartition(".")[::2]) if "." in name
+             else "import jax._src.nobody")
+    except ImportError as error:
+        print(type(error).__name__)
+"""
+
+
+def test_public_names_by_private_paths():
+    assert through(PRIVATE_PATHS).split() == ["ImportError"] * 4 + ["ModuleNotFoundError"]

@@ -1,5 +1,6 @@
 """Creation, shapes, reductions, sorting and sets give what jax gives: elements, dtypes, errors."""
 
+import dataclasses
 import json
 import warnings
 from pathlib import Path
@@ -74,3 +75,43 @@ def test_results_are_arrays_in_a_trace_where_nothing_is_computed(function, x):
     seen = []
     effax.jit(lambda y: (seen.append(function(x)), y)[1])(1.0)
     assert isinstance(seen[0], effax.Array)
+
+
+def test_arguments_that_may_be_given_by_name():
+    x = jnp.array([3.5, 1.5, 2.5])
+    assert x.astype(dtype="int8").dtype == x.astype("int8", True).dtype == jnp.int8
+    assert x.flatten(out_sharding=None).shape == (3,)
+    assert effax.devices(backend="cpu") == effax.devices()
+    assert x.sharding.shard_shape(global_shape=(3,)) == (3,)
+    assert float(effax.lax.nextafter(x1=0.0, x2=1.0)) > 0
+    assert float(effax.lax.zeta(x=2.0, q=1.0)) == float(effax.lax.zeta(2.0, 1.0))
+
+
+def test_positions_of_a_dtype():
+    x = jnp.array([3, 1, 2])
+    for dtype in ("int8", "uint16", "float32"):
+        places = jnp.argsort(x, descending=True, dtype=dtype)
+        assert places.dtype == dtype and places.tolist() == [0, 2, 1]
+    with pytest.raises(OverflowError, match="int8 can't hold the positions up to 199"):
+        jnp.argsort(jnp.zeros(200), dtype="int8")
+
+
+def test_vectorized_functions_may_return_trees_with_a_shape():
+    @effax.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Column:
+        data: effax.Array
+
+        @property
+        def shape(self):
+            return self.data.shape
+
+    column = jnp.vectorize(lambda n: Column(n * jnp.ones((2, 1))), signature="()->(n,1)")
+    assert column(jnp.arange(3)).data.shape == (3, 2, 1)
+
+
+def test_memories_are_names():
+    here = jnp.ones(1).sharding
+    assert here.with_memory_kind("pinned_host") == here
+    with pytest.raises(ValueError, match="Got memory kind: nowhere"):
+        effax.sharding.SingleDeviceSharding(effax.devices()[0], memory_kind="nowhere")

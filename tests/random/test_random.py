@@ -328,3 +328,18 @@ def test_out_sharding():
         np.testing.assert_array_equal(placed, draw())
         inside = effax.jit(lambda draw=draw: draw(out_sharding=where))()
         np.testing.assert_array_equal(inside, placed)
+
+
+def test_uniform_of_the_shape_of_its_bounds_of_one_element():
+    keys, low = random.split(KEY, 3), jnp.array([[0.0], [1.0], [2.0]])
+    drawn = effax.vmap(random.uniform, in_axes=(0, None, None, 0, 0))(
+        keys, (), jnp.float32, low, low + 1
+    )
+    assert drawn.shape == (3, 1)
+    plain = [
+        random.uniform(key, (), minval=x, maxval=x + 1)
+        for key, x in zip(keys, low[:, 0], strict=True)
+    ]
+    np.testing.assert_array_equal(drawn[:, 0], jnp.stack(plain))
+    with pytest.raises(TypeError, match="must broadcast to shape"):
+        random.uniform(KEY, (), minval=jnp.zeros(2))

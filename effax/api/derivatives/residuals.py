@@ -107,11 +107,11 @@ def _origin(x: Any, makers: dict[Variable, tuple[Equation, int]]) -> str:
     return _origin(e.inputs[given[result]], makers)
 
 
-def print_saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) -> None:
+def print_saved_residuals(f: Callable[..., Any], *args: Any, **keywords: Any) -> None:
     """Print the types that reverse mode through a function would store, and where each comes from.
 
     Args:
-      fun: a function of pytrees of arrays.
+      f: a function of pytrees of arrays.
       *args: its arguments.
       **keywords: its arguments by name.
 
@@ -122,5 +122,5 @@ def print_saved_residuals(fun: Callable[..., Any], *args: Any, **keywords: Any) 
     >>> print_saved_residuals(effax.checkpoint(f), 1.0)
     f32[] from the argument x
     """
-    for type, place in saved_residuals(fun, *args, **keywords):
+    for type, place in saved_residuals(f, *args, **keywords):
         print(f"{type.str_short()} {place}")

@@ -392,13 +392,13 @@ def cdiv(a: Any, b: Any) -> Any:
     return (a + b - 1) // b
 
 
-def align_to(x: int, a: int) -> int:
-    """Return the least multiple of `a` that is not below `x`.
+def align_to(a: int, alignment: int) -> int:
+    """Return the least multiple of `alignment` that is not below `a`.
 
     >>> align_to(9, 8)
     16
     """
-    return int(cdiv(x, a) * a)
+    return int(cdiv(a, alignment) * alignment)
 
 
 def next_power_of_2(x: int) -> int:

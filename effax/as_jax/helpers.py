@@ -1,0 +1,93 @@
+"""Functions of JAX's private modules `util`, `numpy.util` and `lax.lax` that programs call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import effax.numpy as jnp
+from effax.lax import dtype, full_like
+from effax.operands import arguments
+
+
+def safe_zip(*columns: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of columns, which must be of one length; else raise `ValueError`."""
+    return list(zip(*map(list, columns), strict=True))
+
+
+def safe_map(function: Callable[..., Any], *columns: Any) -> list[Any]:
+    """Return a function of each row of columns, which must be of one length."""
+    return [function(*row) for row in safe_zip(*columns)]
+
+
+def unzip2(pairs: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the first parts of pairs, and the second ones."""
+    rows = list(pairs)
+    return tuple(first for first, _ in rows), tuple(second for _, second in rows)
+
+
+def split_list(sequence: Sequence[Any], lengths: Sequence[int]) -> list[list[Any]]:
+    """Cut a sequence into lists of these lengths, and one of what is left."""
+    found, rest = [], list(sequence)
+    for length in lengths:
+        found.append(rest[:length])
+        rest = rest[length:]
+    return [*found, rest]
+
+
+def partition_list(chosen: Sequence[bool], sequence: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the elements that are not chosen, and those that are."""
+    rows = safe_zip(chosen, sequence)
+    return [x for yes, x in rows if not yes], [x for yes, x in rows if yes]
+
+
+def canonicalize_axis(axis: int, num_dims: int) -> int:
+    """Return an axis counted from the front. Raises `ValueError` for one that does not exist."""
+    return arguments.canonical_axis(axis, num_dims)
+
+
+def check_arraylike(fun_name: str, *args: Any) -> None:
+    """Raise `TypeError` for an argument that is no array and no number."""
+    arguments.check_arrays(fun_name, *args)
+
+
+def promote_dtypes(*args: Any) -> list[Any]:
+    """Return arrays of the dtype that the arguments meet in."""
+    found = jnp.result_type(*args)
+    return [jnp.asarray(x, found) for x in args]
+
+
+def promote_dtypes_inexact(*args: Any) -> list[Any]:
+    """Return arrays of the dtype that the arguments meet in; of integers, the default float."""
+    found = jnp.result_type(*args)
+    if not jnp.issubdtype(found, jnp.inexact):
+        found = jnp.promote_types(found, jnp.result_type(float))
+    return [jnp.asarray(x, found) for x in args]
+
+
+def promote_dtypes_complex(*args: Any) -> list[Any]:
+    """Return complex arrays, as precise as the dtype that the arguments meet in."""
+    (found, *_) = promote_dtypes_inexact(*args)
+    return [jnp.asarray(x, to_complex_dtype(found.dtype)) for x in args]
+
+
+def promote_args(fun_name: str, *args: Any) -> list[Any]:
+    """Return `promote_dtypes` of arguments that are checked first."""
+    check_arraylike(fun_name, *args)
+    return promote_dtypes(*args)
+
+
+def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
+    """Return `promote_dtypes_inexact` of arguments that are checked first."""
+    check_arraylike(fun_name, *args)
+    return promote_dtypes_inexact(*args)
+
+
+def to_complex_dtype(dtype: Any) -> Any:
+    """Return the complex dtype whose parts have a dtype, or are at least as precise."""
+    return jnp.promote_types(dtype, "complex64")
+
+
+def constant_like(example: Any, value: Any) -> Any:
+    """Return a scalar of the dtype of an example."""
+    return full_like(value, value, dtype(example), ())
