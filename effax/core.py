@@ -89,6 +89,17 @@ def min_dim(d1: Any, d2: Any) -> Any:
     return smallest(d1, d2)
 
 
+def is_concrete(x: Any) -> bool:
+    """Return whether a value's elements are known: `extend.core.concrete_or_error` raises if not.
+
+    JAX has deprecated the name; PennyLane and others ask by it.
+
+    >>> is_concrete(3)
+    True
+    """
+    return not isinstance(x, Tracer) or x.concrete() is not None
+
+
 def __getattr__(name: str) -> Any:
     """Names that moved to `extend.core` are still found, as in JAX."""
     from effax.api.surface.removed import missing

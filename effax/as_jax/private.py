@@ -121,6 +121,7 @@ class _Typed(type):
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {},
     "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
+    "api": {"_dtype": "effax.numpy:result_type"},  # PennyLane
     "api_util": {
         "infer_argnums_and_argnames": "effax.api.calling.arguments:completed",  # e3nn-jax
     },

@@ -13,7 +13,10 @@ from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
 from effax.keys.arrays import KeyArray, KeyType, is_keys
 
-__all__ = ["PartialVal", "trace_to_jaxpr_dynamic", "trace_to_jaxpr_nounits"]
+__all__ = ["DynamicJaxprTracer", "PartialVal", "trace_to_jaxpr_dynamic", "trace_to_jaxpr_nounits"]
+
+DynamicJaxprTracer = Variable
+"""The class of values that are staged: programs ask whether a value is one (PennyLane)."""
 
 
 @attrs.frozen(slots=True)

@@ -293,6 +293,9 @@ half, whole = promote_args_inexact("f", jnp.float16(1), 2)
 assert half.dtype == whole.dtype == jnp.float16
 assert promote_dtypes_complex(jnp.float32(1))[0].dtype == jnp.complex64
 assert _const(half, 3).dtype == jnp.float16 and _const(half, 3) == 3
+from jax.interpreters.partial_eval import DynamicJaxprTracer
+jax.jit(lambda x: print(isinstance(x, DynamicJaxprTracer), jax.core.is_concrete(x)))(1.0)
+assert jax.core.is_concrete(half) and not isinstance(half, DynamicJaxprTracer)
 assert unzip2([(1, 2), (3, 4)]) == ((1, 3), (2, 4))
 assert split_list([1, 2, 3], [1]) == [[1], [2, 3]]
 assert partition_list([True, False], "ab") == (["b"], ["a"])
@@ -306,4 +309,8 @@ for name in ("random.nobody", "core.nobody", "nn.functions.nobody", "numpy.nobod
 
 
 def test_public_names_by_private_paths():
-    assert through(PRIVATE_PATHS).split() == ["ImportError"] * 4 + ["ModuleNotFoundError"]
+    assert through(PRIVATE_PATHS).split() == [
+        *("True", "False"),
+        *["ImportError"] * 4,
+        "ModuleNotFoundError",
+    ]
