@@ -284,11 +284,24 @@ class NamedSharding(Sharding):
         """The axes of the mesh along which every device has the same."""
         return frozenset(self.mesh.axis_names) - set(self.spec.used)
 
+    def in_context(self) -> NamedSharding:
+        """The same over the devices of the mesh in context, where only that one has devices."""
+        mesh = None if isinstance(self.mesh, Mesh) else current_mesh()
+        if isinstance(mesh, Mesh) and mesh.abstract_mesh == self.mesh:
+            return NamedSharding(mesh, self.spec, memory_kind=self._kind)
+        return self
+
     def placement(self) -> Placement:
-        """The devices, and how an array is cut up among them."""
+        """The devices, and how an array is cut up among them.
+
+        Raises `ValueError` for a mesh without devices, unless the one in context has its axes.
+        """
         if self._placement is None:
             mesh, spec = self.mesh, self.spec
             if not isinstance(mesh, Mesh):
+                found = self.in_context()
+                if found is not self:
+                    return found.placement()
                 raise ValueError(f"{mesh} has no devices: make a Mesh of devices")
             at = {name: i for i, name in enumerate(mesh.axis_names)}
             cut = [at[name] for name in spec.used]

@@ -16,6 +16,7 @@ from typing import Any, Final
 import effax
 from effax.as_jax.absent import absent_module, is_absent
 from effax.as_jax.kinds import say_jax
+from effax.as_jax.listing import list_names
 from effax.as_jax.logs import obey_jaxs_loggers
 from effax.as_jax.private import INSTEAD, MEANINGLESS, private_module
 
@@ -84,6 +85,7 @@ class Finder(MetaPathFinder, Loader):
         spec = module.__spec__
         if spec is not None and spec.name in _own_specs:
             module.__spec__ = _own_specs.pop(spec.name)
+            list_names(module)
             if module is effax.numpy:
                 module.__name__ = "jax.numpy"  # array_api_compat and SciPy know JAX's arrays by it
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -149,6 +149,19 @@ def opened(x: Any) -> Any:
     return x.__jax_array__() if hasattr(kind, "__jax_array__") else x
 
 
+def is_iterable(x: Any) -> bool:
+    """Whether something is neither array nor mapping, and can be walked through more than once.
+
+    >>> is_iterable({"a": 1}.values()), is_iterable(iter([1])), is_iterable("ab")
+    (True, False, False)
+    """
+    if isinstance(x, Value | np.ndarray | np.generic | Mapping | Iterator | str | bytes):
+        return False
+    kind = type(x)
+    walked = hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")
+    return walked and not hasattr(x, "__jax_array__")
+
+
 def opening(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function that is not `whole`, so that it gets `opened` arguments too.
 
@@ -255,7 +268,12 @@ class _Calls:
         """The same where an operand is a tree, or what else has to be looked at more closely."""
         args, keywords = tuple(map(opened, args)), _all_opened(keywords)
         bound = Arguments.bind(args, keywords, self.places, self.names)
-        arrays = [x if type(x) is Array else operand(x) for x in bound.leaves]
+        try:
+            arrays = [x if type(x) is Array else operand(x) for x in bound.leaves]
+        except TypeError:
+            if any(map(is_iterable, bound.leaves)):  # the body may take a deque for a list
+                raise _UnhashableError from None
+            raise
         specs = tuple([x.spec for x in arrays])
         key = trace_key(), bound.statics, bound.tree, specs
         try:

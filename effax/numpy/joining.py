@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.eager.whole import opening, whole
+from effax.eager.whole import is_iterable, opening, whole
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.rows import shape as effects
@@ -29,7 +29,9 @@ from effax.operands.promoting import array, promote_dtypes
 
 
 def _sequence(name: str, arrays: Any) -> list[Any]:
-    """The arrays to be joined: a sequence of them, or the rows of one."""
+    """The arrays to be joined: those in a list, a deque, `d.values()`, or the rows of one."""
+    if is_iterable(arrays):
+        arrays = list(arrays)
     if isinstance(arrays, list | tuple):
         check_arrays(name, *arrays)
         return list(arrays)

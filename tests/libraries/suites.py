@@ -21,10 +21,20 @@ F0URIEST = "https://github.com/f0uriest/"
 KIDGER = "https://github.com/patrick-kidger/"
 
 SUITES = (
+    Suite(
+        "array-api-extra",
+        "https://github.com/data-apis/array-api-extra",
+        "693b257",
+        ("tests/main",),
+        4,
+        environment=(("PYTEST_ADDOPTS", "-k jax"),),
+    ),
+    Suite("autoray", "https://github.com/jcmgray/autoray", "a0392d6", ("tests",), 8),
     Suite("blackjax", "https://github.com/blackjax-devs/blackjax", "1.7.1", ("tests",), 40),
     Suite("brax", "https://github.com/google/brax", "v0.14.2", ("brax",), 6),
     Suite("chex", DEEPMIND + "chex", "v0.1.92", ("chex",)),
     Suite("diffrax", KIDGER + "diffrax", "v0.7.2", ("test",), 60),
+    Suite("dm_pix", DEEPMIND + "dm_pix", "ae47829", ("dm_pix",)),
     Suite("dynamax", "https://github.com/probml/dynamax", "cfb005fa", ("dynamax",), 2),
     Suite("e3nn-jax", "https://github.com/e3nn/e3nn-jax", "0.21.0", ("tests",), 20),
     Suite(
@@ -34,8 +44,10 @@ SUITES = (
         ("einops/tests",),
         environment=(("EINOPS_TEST_BACKENDS", "numpy,jax"),),
     ),
+    Suite("einshape", DEEPMIND + "einshape", "d91ab13", ("einshape",), 4),
     Suite("equinox", KIDGER + "equinox", "v0.13.8", ("tests",)),
     Suite("evosax", "https://github.com/RobertTLange/evosax", "d4b41277", ("tests",), 4),
+    Suite("flashbax", "https://github.com/instadeepai/flashbax", "1bda7f1", ("flashbax",), 2),
     Suite("flax", "https://github.com/google/flax", "18f8f311", ("tests",), 20),
     Suite("flowjax", "https://github.com/danielward27/flowjax", "v19.1.2", ("tests",), 4),
     Suite("gpjax", "https://github.com/JaxGaussianProcesses/GPJax", "v0.13.2", ("tests",), 12),
@@ -43,6 +55,7 @@ SUITES = (
     Suite("haiku", DEEPMIND + "dm-haiku", "f4d858a", ("haiku",), 40),
     Suite("jax-md", "https://github.com/jax-md/jax-md", "jax-md-v0.2.29", ("tests",), 3),
     Suite("interpax", F0URIEST + "interpax", "v0.3.14", ("tests",)),
+    Suite("jaxlie", "https://github.com/brentyi/jaxlie", "0b6655f", ("tests",), 8),
     Suite("jaxns", "https://github.com/Joshuaalbert/jaxns", "2f356d6", ("src",), 2),
     Suite("jaxopt", "https://github.com/google/jaxopt", "jaxopt-v0.8.5", ("tests",), 60),
     Suite("jaxtyping", KIDGER + "jaxtyping", "v0.3.11", ("test",)),

@@ -314,3 +314,12 @@ def test_public_names_by_private_paths():
         *["ImportError"] * 4,
         "ModuleNotFoundError",
     ]
+
+
+def test_a_librarys_walk_through_the_names_of_jax_numpy():
+    program = """
+import sys, jax.numpy as jnp, jax.lax
+assert {"exp", "linalg", "float32", "pi"} <= jnp.__dict__.keys() and "scan" in vars(jax.lax)
+print({n for n in dir(jnp) if n not in vars(jnp)}, isinstance(jnp, type(sys)))
+"""
+    assert through(program) == "set() True\n"

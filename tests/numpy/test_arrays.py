@@ -1,5 +1,6 @@
 """Creation, shapes, reductions, sorting and sets give what jax gives: elements, dtypes, errors."""
 
+import collections
 import dataclasses
 import json
 import warnings
@@ -115,3 +116,19 @@ def test_memories_are_names():
     assert here.with_memory_kind("pinned_host") == here
     with pytest.raises(ValueError, match="Got memory kind: nowhere"):
         effax.sharding.SingleDeviceSharding(effax.devices()[0], memory_kind="nowhere")
+
+
+JOINING = [jnp.concatenate, jnp.stack, jnp.hstack, jnp.vstack, jnp.dstack, jnp.column_stack]
+
+
+@pytest.mark.filterwarnings("ignore:Python iterable type")  # of jaxlib, for JAX and effax alike
+@pytest.mark.parametrize("join", JOINING)
+def test_arrays_in_any_iterable_are_joined(join):
+    parts = {"a": jnp.ones((1, 2)), "b": jnp.zeros((1, 2))}
+    joined = join(list(parts.values()))
+    for iterable in (parts.values(), collections.deque(parts.values())):
+        np.testing.assert_array_equal(join(iterable), joined)
+    np.testing.assert_array_equal(effax.jit(lambda d: join(d.values()))(parts), joined)
+    for other in (iter(parts.values()), parts, "ab"):
+        with pytest.raises(TypeError):
+            join(other)

@@ -260,3 +260,27 @@ def test_defjvps_wants_a_rule_for_each_argument():
         f.defjvps(*rules)
         with pytest.raises(ValueError, match=f"2 arguments but has {len(rules)} rules"):
             effax.grad(f, 1)(1.0, 2.0)
+
+
+def test_types_without_a_value_may_be_arguments_that_nothing_reads():
+    struct = effax.ShapeDtypeStruct((2,), jnp.float32)
+    longer = effax.jit(lambda x, like: x + like.shape[0])
+    for _ in range(3):
+        assert float(longer(1.0, struct)) == float(longer(1.0, jnp.ones(2))) == 3
+    assert float(effax.jit(effax.grad(lambda x: longer(x, struct) ** 2))(1.0)) == 6
+    assert effax.vmap(longer, in_axes=(0, None))(jnp.ones(2), struct).tolist() == [3, 3]
+    added = effax.jit(lambda x, like: x + like)
+    for call in (lambda: added(1.0, struct), lambda: effax.jit(lambda x: added(x, struct))(1.0)):
+        with pytest.raises(TypeError, match=r"argument like is .* a type without a value"):
+            call()
+
+
+def test_a_mesh_without_devices_is_that_in_context():
+    mesh = effax.make_mesh((1,), ("a",), axis_types=(effax.sharding.AxisType.Auto,))
+    asked = effax.NamedSharding(mesh.abstract_mesh, effax.P("a"))
+    with effax.set_mesh(mesh):
+        made = effax.jit(lambda x: x + 1, out_shardings=asked)(jnp.ones(2))
+        assert made.sharding == effax.NamedSharding(mesh, effax.P("a"))
+        assert effax.device_put(jnp.ones(2), asked).sharding == made.sharding
+    with pytest.raises(ValueError, match="has no devices"):
+        effax.jit(lambda x: x + 1, out_shardings=asked)(jnp.ones(2))

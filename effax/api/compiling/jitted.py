@@ -11,6 +11,8 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
+import numpy as np
+
 from effax.api.calling.arguments import (
     name_of,
     shown,
@@ -38,7 +40,7 @@ from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current, innermost
 from effax.effects.mesh import placing_mesh
-from effax.effects.program import Program
+from effax.effects.program import Program, Variable
 from effax.effects.rows import control
 from effax.effects.rows.state import Ref, takes_references
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
@@ -65,6 +67,11 @@ class _Signature:
         found = inspect.signature(instance._function)
         instance.__dict__["__signature__"] = found
         return found
+
+
+def _has_no_value(x: Any) -> bool:
+    """Whether an argument is a `ShapeDtypeStruct`, whose module programs need not have loaded."""
+    return getattr(type(x), "has_value", True) is False
 
 
 class Jit:
@@ -166,6 +173,8 @@ class Jit:
             return self._function(*args, **keywords)
         parted = self._part(args, keywords)
         traced = self._trace(parted)
+        if any(map(_has_no_value, parted.leaves)):
+            self._fill_unread(parted, traced)
         for i in traced.used_keys:
             told = f"Previously-consumed key passed to jit-compiled function at index {i}: "
             key_use.use(parted.leaves[i], None, self._name, told)
@@ -201,6 +210,24 @@ class Jit:
             *traced.captured, *parted.leaves, program=traced.program, name=self._name
         )
         return tree_unflatten(traced.out_tree, results)
+
+    def _fill_unread(self, parted: CallArguments, traced: Trace) -> None:
+        """Put zeros for arguments that are types without a value, of which nothing may be read.
+
+        Programs pass a tree of types to ask for its shapes and dtypes only (NetKet).
+        """
+        read = {x for e in traced.program.equations for x in e.inputs if type(x) is Variable}
+        read.update(x for x in traced.program.outputs if type(x) is Variable)
+        inputs = traced.program.inputs[len(traced.captured) :]
+        for i, (x, leaf) in enumerate(zip(inputs, parted.leaves, strict=True)):
+            if _has_no_value(leaf):
+                if x in read:
+                    raise TypeError(
+                        f"jit of {self._name}: argument {self._leaf_names(parted)[i]} is {leaf}, a "
+                        "type without a value, and the function computes with it; pass an array, "
+                        "or ask for types only, by eval_shape or jit(f).lower"
+                    )
+                parted.leaves[i] = np.zeros(leaf.shape, leaf.dtype)
 
     def _constrained(self, parted: CallArguments, traced: Trace) -> Any:
         """The call inside another program, where shardings asked for are constraints."""

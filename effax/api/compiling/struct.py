@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class ShapeDtypeStruct:
 
     __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
     # Not an `attrs` class: other libraries of trees would take it for a node with fields.
+
+    has_value: ClassVar[bool] = False
 
     shape: tuple[int, ...]
     dtype: Any

@@ -117,7 +117,7 @@ def _each(given: Any, x: Any, count: int, name: str) -> list[Any]:
 def _put(x: Any, where: Any, may_alias: bool) -> Any:
     if isinstance(where, Space):
         return _in_space(x, where)
-    if isinstance(where, PartitionSpec):
+    if isinstance(where, PartitionSpec | NamedSharding):
         where = resolve(where, "device_put", "device")
     if isinstance(where, NamedSharding):
         try:

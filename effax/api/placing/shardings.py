@@ -96,6 +96,8 @@ def resolve(x: Any, function: str, option: str) -> Sharding:
                 "name their mesh"
             )
         return NamedSharding(mesh, x)
+    if isinstance(x, NamedSharding):
+        return x.in_context()
     return x if isinstance(x, Sharding) else place(x)
 
 
