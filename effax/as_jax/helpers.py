@@ -7,7 +7,8 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.lax import dtype, full_like
-from effax.operands import arguments
+from effax.operands import promoting
+from effax.operands.arguments import check_arrays
 
 
 def safe_zip(*columns: Any) -> list[tuple[Any, ...]]:
@@ -41,28 +42,14 @@ def partition_list(chosen: Sequence[bool], sequence: Sequence[Any]) -> tuple[lis
     return [x for yes, x in rows if not yes], [x for yes, x in rows if yes]
 
 
-def canonicalize_axis(axis: int, num_dims: int) -> int:
-    """Return an axis counted from the front. Raises `ValueError` for one that does not exist."""
-    return arguments.canonical_axis(axis, num_dims)
-
-
-def check_arraylike(fun_name: str, *args: Any) -> None:
-    """Raise `TypeError` for an argument that is no array and no number."""
-    arguments.check_arrays(fun_name, *args)
-
-
 def promote_dtypes(*args: Any) -> list[Any]:
     """Return arrays of the dtype that the arguments meet in."""
-    found = jnp.result_type(*args)
-    return [jnp.asarray(x, found) for x in args]
+    return [jnp.asarray(x) for x in promoting.promote_dtypes(*args)]
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
     """Return arrays of the dtype that the arguments meet in; of integers, the default float."""
-    found = jnp.result_type(*args)
-    if not jnp.issubdtype(found, jnp.inexact):
-        found = jnp.promote_types(found, jnp.result_type(float))
-    return [jnp.asarray(x, found) for x in args]
+    return list(promoting.promote_dtypes_inexact(*args))
 
 
 def promote_dtypes_complex(*args: Any) -> list[Any]:
@@ -73,13 +60,13 @@ def promote_dtypes_complex(*args: Any) -> list[Any]:
 
 def promote_args(fun_name: str, *args: Any) -> list[Any]:
     """Return `promote_dtypes` of arguments that are checked first."""
-    check_arraylike(fun_name, *args)
+    check_arrays(fun_name, *args)
     return promote_dtypes(*args)
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
     """Return `promote_dtypes_inexact` of arguments that are checked first."""
-    check_arraylike(fun_name, *args)
+    check_arrays(fun_name, *args)
     return promote_dtypes_inexact(*args)
 
 

@@ -16,7 +16,7 @@ class Listed(ModuleType):
     """A module whose `__dict__` looks up all public names before it is read."""
 
     @property
-    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # declared as an attribute
         entries: dict[str, Any] = _ENTRIES.__get__(self)
         for name in entries["__dir__"]():  # `dir(self)` would ask here
             getattr(self, name)

@@ -161,15 +161,17 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "mesh": {"thread_resources": _ThreadResources()},  # axlearn, Orbax, maxtext
     "numpy.util": {  # s2fft; programs that add functions to jax.numpy
-        name: f"effax.as_jax.helpers:{name}"
-        for name in (
-            "check_arraylike",
-            "promote_args",
-            "promote_args_inexact",
-            "promote_dtypes",
-            "promote_dtypes_complex",
-            "promote_dtypes_inexact",
-        )
+        "check_arraylike": "effax.operands.arguments:check_arrays",
+        **{
+            name: f"effax.as_jax.helpers:{name}"
+            for name in (
+                "promote_args",
+                "promote_args_inexact",
+                "promote_dtypes",
+                "promote_dtypes_complex",
+                "promote_dtypes_inexact",
+            )
+        },
     },
     "pjit": {  # quax, jaxns
         "jit_p": "effax.effects.rows.control:call",
@@ -193,24 +195,20 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "typing": {"Shape": "effax.effects.value:Shape", "DType": "numpy:dtype"},
     "util": {  # JAX's page on interpreters; programs that walk programs
-        name: f"effax.as_jax.helpers:{name}"
-        for name in (
-            "canonicalize_axis",
-            "partition_list",
-            "safe_map",
-            "safe_zip",
-            "split_list",
-            "unzip2",
-        )
+        "canonicalize_axis": "effax.operands.arguments:canonical_axis",
+        **{
+            name: f"effax.as_jax.helpers:{name}"
+            for name in ("partition_list", "safe_map", "safe_zip", "split_list", "unzip2")
+        },
     },
     "xla_bridge": {"_backends": {}, "get_backend": client_of},  # chex; JAX's autodidax
 }
 
 _FAMILIES: Final = {
     "image": "scale",
-    "lax": "control_flow convolution fft lax linalg parallel slicing special windowed_reductions",
-    "lax.control_flow": "conditionals loops solves",
-    "nn": "functions initializers",
+    "lax": "control_flow control_flow.conditionals control_flow.loops control_flow.solves "
+    "convolution fft lax parallel slicing special windowed_reductions",
+    "nn": "functions",
     "numpy": "array_creation einsum indexing lax_numpy polynomial reductions setops sorting ufuncs "
     "util vectorize",
     "ops": "scatter special",
@@ -221,9 +219,9 @@ _FAMILIES: Final = {
 PUBLIC: Final = {
     "ad_util": ("effax.interpreters.ad",),
     "api": ("effax",),
-    "checkify": ("effax.experimental.checkify",),
     "array": ("effax",),
     "callback": ("effax", "effax.experimental"),
+    "checkify": ("effax.experimental.checkify",),
     "core": ("effax.core", "effax.extend.core"),
     "debugging": ("effax.debug",),
     "layout": ("effax.experimental.layout",),
@@ -237,14 +235,11 @@ PUBLIC: Final = {
     "sharding": ("effax.sharding",),
     "typing": ("effax.typing", "effax"),
     "xla_bridge": ("effax.extend.backend", "effax"),
-    "lax.control_flow": ("effax.lax",),
     **{
-        f"{family}.{name}": (f"effax.{family.partition('.control_flow')[0]}",)
+        f"{family}.{name}": (f"effax.{family}",)
         for family, names in _FAMILIES.items()
         for name in names.split()
     },
-    "nn.initializers": ("effax.nn.initializers",),
-    "lax.linalg": ("effax.lax.linalg",),
 }
 """Public modules whose names programs take from private ones.
 

@@ -337,7 +337,7 @@ def remembered() -> dict[Any, Any]:
 
 
 class _UnhashableError(Exception):
-    """Statics that can't be part of a key: the call is run effect by effect."""
+    """Statics, or arrays in an iterable, that no key stands for: effects are run one by one."""
 
 
 def _put_operand(parts: list[Any], buffers: list[Any], x: Any) -> bool:

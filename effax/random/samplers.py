@@ -86,7 +86,8 @@ def uniform(
     words = words_of("uniform", key)
     asked = float_dtype("uniform", dtype)
     bounds = shape_of(minval), shape_of(maxval)
-    of_bounds = shape == () and {n for lengths in bounds for n in lengths} == {1}
+    scalar = isinstance(shape, tuple | list) and not shape
+    of_bounds = scalar and {n for lengths in bounds for n in lengths} == {1}
     try:
         found = result_shape("uniform", None if of_bounds else shape, *bounds)
     except ValueError as error:  # JAX raises this class for this one sampler

@@ -343,3 +343,5 @@ def test_uniform_of_the_shape_of_its_bounds_of_one_element():
     np.testing.assert_array_equal(drawn[:, 0], jnp.stack(plain))
     with pytest.raises(TypeError, match="must broadcast to shape"):
         random.uniform(KEY, (), minval=jnp.zeros(2))
+    for shape in (jnp.array([2, 3]), np.array([2, 3]), [2, 3]):
+        assert random.uniform(KEY, shape).shape == (2, 3)
