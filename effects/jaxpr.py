@@ -72,6 +72,61 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
 """Further parameters of JAX's primitives, of choices that effax does not have: their values."""
 
 
+PRIMITIVES: Final = {
+    "call": "jit",
+    "linear_solve": "custom_linear_solve",
+    "pivots_to_permutation": "lu_pivots_to_permutation",
+    "ref_get": "get",
+    "remat": "remat2",
+    "with_sharding_constraint": "sharding_constraint",
+    **{f"scatter_{how}": f"scatter-{how}" for how in ("add", "max", "min", "mul")},
+}
+"""JAX's names for the effects that it calls otherwise."""
+
+
+class Renamed:
+    """An effect under JAX's name: it equals the effect, and is one key with it."""
+
+    __slots__ = ("effect", "name")
+
+    def __init__(self, effect: Effect) -> None:
+        self.effect = effect
+        self.name = PRIMITIVES[effect.name]
+
+    def __eq__(self, other: object) -> bool:
+        return self.effect is unnamed(other)
+
+    def __hash__(self) -> int:
+        return hash(self.effect)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __getattr__(self, part: str) -> Any:
+        return getattr(self.effect, part)
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        return self.effect(*operands, **attributes)
+
+    def __reduce__(self) -> Any:
+        return named, (self.effect,)
+
+
+_renamed: Final[dict[Effect, Renamed]] = {}
+
+
+def named(effect: Effect) -> Any:
+    """Return the effect under JAX's name: itself, where JAX has the same name for it."""
+    if effect.name not in PRIMITIVES:
+        return effect
+    return _renamed.setdefault(effect, Renamed(effect))
+
+
+def unnamed(primitive: Any) -> Any:
+    """Return the effect itself, which JAX's name may be around."""
+    return primitive.effect if type(primitive) is Renamed else primitive
+
+
 def params_of(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return an effect's attributes under effax's and JAX's names, with JAX's further ones."""
     found = {**CONSTANTS.get(name, {}), **attributes}
@@ -233,9 +288,9 @@ class EquationNames:
         return EquationContext(dict(tags_of(self.scope)) or None)
 
     @property
-    def primitive(self) -> Effect:
-        """The effect; `primitive.bind` performs it."""
-        return self.effect
+    def primitive(self) -> Any:
+        """The effect, with JAX's name; `primitive.bind` performs it."""
+        return named(self.effect)
 
     @property
     def invars(self) -> Sequence[Any]:
@@ -267,7 +322,7 @@ class EquationNames:
         Raises:
           TypeError: for any other name.
         """
-        effect = parts.pop("primitive", self.effect)
+        effect = unnamed(parts.pop("primitive", self.effect))
         params = parts.pop("params", self.attributes)
         where = parts.pop("source_info", self.source_info)
         inputs = parts.pop("invars", self.inputs)

@@ -14,6 +14,8 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect
+from effax.effects.jaxpr import unnamed
+from effax.effects.rows import elementwise
 from effax.effects.tree import register_pytree_node
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.interpreters.jvp import dual
@@ -26,6 +28,7 @@ __all__ = [
     "UndefinedPrimal",
     "Zero",
     "add_jaxvals",
+    "add_jaxvals_p",
     "add_tangents",
     "defbilinear",
     "defjvp",
@@ -44,6 +47,7 @@ JVPTrace = dual.JVP
 JVPTracer = dual.Dual
 zeros_like_aval = dual.zeros
 add_jaxvals = add_cotangents
+add_jaxvals_p = elementwise.add
 
 
 @attrs.frozen(slots=True)
@@ -107,6 +111,7 @@ class _JVPs(dict[Effect, Callable[..., Any]]):
     """`primitive_jvps[effect] = rule`."""
 
     def __setitem__(self, effect: Effect, function: Callable[..., Any]) -> None:
+        effect = unnamed(effect)
         super().__setitem__(effect, function)
 
         def jvp_from_table(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
@@ -124,6 +129,7 @@ class _Transposes(dict[Effect, Callable[..., Any]]):
     """`primitive_transposes[effect] = rule`."""
 
     def __setitem__(self, effect: Effect, function: Callable[..., Any]) -> None:
+        effect = unnamed(effect)
         super().__setitem__(effect, function)
 
         def transpose_from_table(cotangent: Any, *operands: Any, **attributes: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect
+from effax.effects.jaxpr import unnamed
 from effax.effects.rows.shape import move_axis
 from effax.effects.types import typeof
 from effax.interpreters.batch import batched as column
@@ -87,6 +88,7 @@ class _Batchers(dict[Effect, Callable[..., Any]]):
         self._told = told
 
     def __setitem__(self, effect: Effect, function: Callable[..., Any]) -> None:
+        effect = unnamed(effect)
         super().__setitem__(effect, function)
         told = self._told
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import attrs
 
 from effax.effects.effect import Effect
+from effax.effects.jaxpr import unnamed
 from effax.effects.types import ShapedArray
 
 __all__ = ["LoweringRuleContext", "lower_fun", "register_lowering"]
@@ -60,7 +61,7 @@ def register_lowering(
     prim: Effect, rule: Callable[..., Any], platform: str | None = None, inline: bool = True
 ) -> Any:
     """Give what an effect is lowered to, on one platform or on all."""
-    lowerings.setdefault(prim, {})[platform] = rule
+    lowerings.setdefault(unnamed(prim), {})[platform] = rule
 
 
 def __getattr__(name: str) -> Any:

@@ -217,7 +217,7 @@ _FAMILIES: Final = {
 """Packages of JAX's, and the private modules of them that have their public names."""
 
 PUBLIC: Final = {
-    "ad_util": ("effax.interpreters.ad",),
+    "ad_util": ("effax.interpreters.ad", "effax.extend.core.primitives"),
     "api": ("effax",),
     "array": ("effax",),
     "callback": ("effax", "effax.experimental"),

@@ -17,6 +17,7 @@ from effax.effects.types import as_dtype, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, Value
 from effax.keys.decorators import answers_keys
 
+ComplexWarning = np.exceptions.ComplexWarning
 finfo = dtypes.finfo
 iinfo = dtypes.iinfo
 get_printoptions = np.get_printoptions

@@ -192,6 +192,7 @@ from effax.numpy.grids import tri as tri
 from effax.numpy.grids import tril as tril
 from effax.numpy.grids import triu as triu
 from effax.numpy.grids import vander as vander
+from effax.numpy.inspection import ComplexWarning as ComplexWarning
 from effax.numpy.inspection import array_repr as array_repr
 from effax.numpy.inspection import array_str as array_str
 from effax.numpy.inspection import can_cast as can_cast

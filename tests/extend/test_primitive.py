@@ -237,8 +237,8 @@ def test_programs_inside_programs_by_jaxs_names():
     assert len(inner.params["jaxpr"].invars) == 2
     params = jit_p.get_bind_params(outer.params)
     assert float(jit_p.bind(jnp.full(3, 3.0), **params)[0]) == 54
-    with pytest.raises(AttributeError, match="squeeze_p"):
-        effax.extend.core.primitives.squeeze_p  # noqa: B018
+    with pytest.raises(AttributeError, match="sqeeze_p"):
+        effax.extend.core.primitives.sqeeze_p  # noqa: B018
 
 
 def test_the_state_of_tracing():

@@ -1,5 +1,7 @@
 """Programs taken apart, put together and performed by the names that JAX gives their parts."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import effax
 import effax.numpy as jnp
 from effax import lax
 from effax.core import ShapedArray, eval_jaxpr
+from effax.effects.effect import find_effect
 from effax.extend import core
 from effax.interpreters import ad, mlir
 
@@ -77,6 +80,39 @@ def test_a_program_is_written_from_nothing():
     assert double.effects == core.no_effects
     (found,) = eval_jaxpr(core.Jaxpr([], [x], [y], [double]), [], np.ones(2, np.float32))
     assert found.tolist() == [2.0, 2.0]
+
+
+def test_effects_have_jaxs_names_and_are_keys_by_them():
+    from effax.extend.core import primitives
+
+    def f(x):
+        added = jnp.zeros(3).at[jnp.array([0, 2])].add(x)
+        return effax.jit(lambda x: x + 1.0, inline=False)(added)
+
+    names = {e.primitive.name: e.primitive for e in effax.make_jaxpr(f)(X[0, :2]).eqns}
+    assert {"jit", "scatter-add"} <= names.keys()
+    assert names["jit"] is primitives.jit_p and names["scatter-add"] is lax.scatter_add_p
+    rules = {primitives.jit_p: "a call", lax.scatter_add_p: "a sum", primitives.squeeze_p: "-"}
+    assert rules[find_effect("call")] == "a call" and rules[names["scatter-add"]] == "a sum"
+    assert {find_effect("call"): 1}[names["jit"]] == 1
+    assert pickle.loads(pickle.dumps(primitives.jit_p)) is primitives.jit_p
+
+
+def test_primitives_that_no_program_has_are_keys_alone():
+    from effax.extend.core.primitives import add_jaxvals_p, squeeze_p
+
+    assert add_jaxvals_p is lax.add_p is ad.add_jaxvals_p
+    assert squeeze_p is lax.squeeze_p and squeeze_p.name == "squeeze"
+    with pytest.raises(NotImplementedError, match="programs of effax have others"):
+        squeeze_p.bind(X, dimensions=(0,))
+
+
+def test_an_equation_is_made_of_an_effect_by_jaxs_name():
+    from effax.extend.core.primitives import jit_p
+
+    call = effax.make_jaxpr(effax.jit(jnp.sin))(1.0).eqns[0]
+    again = call.replace(primitive=jit_p)
+    assert again.effect is call.effect and again.primitive is jit_p
 
 
 def test_named_axes_are_bound_by_axis_env():

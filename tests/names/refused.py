@@ -29,7 +29,6 @@ REFUSED = {
     "jax.remove_size_one_mesh_axis_from_type": "a switch of JAX's explicit sharding types",
     "jax.auto_pcast": "casts are put in wherever values meet under shard_map: there is no other way",
     "jax.host_*": "deprecated in JAX: process_index, process_count, process_indices",
-    "jax.numpy.ComplexWarning": "deprecated in NumPy: numpy.exceptions.ComplexWarning",
     "jax.numpy.float6_*": "XLA's CPU backend has no such type; ml_dtypes has it for the host",
     "jax.numpy.int1": "XLA's CPU backend has no such type; ml_dtypes has it for the host",
     "jax.numpy.uint1": "XLA's CPU backend has no such type; ml_dtypes has it for the host",

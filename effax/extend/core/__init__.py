@@ -12,7 +12,7 @@ from typing import Any
 
 from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
 from effax.effects.handler import Carrier, innermost, outside, stack
-from effax.effects.jaxpr import attributes_of
+from effax.effects.jaxpr import attributes_of, unnamed
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
@@ -139,7 +139,8 @@ def new_jaxpr_eqn(
     'cos'
     """
     where = (None, "") if source_info is None else source_info
-    return Equation(primitive, invars, attributes_of(primitive.name, params), outvars, *where)
+    effect = unnamed(primitive)
+    return Equation(effect, invars, attributes_of(effect.name, params), outvars, *where)
 
 
 def gensym(suffix: str = "") -> Callable[[ShapedArray], Variable]:
