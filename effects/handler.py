@@ -268,6 +268,8 @@ class Handler:
     of several effects: it returns the function's results, and whatever the function returns
     beside them. The function performs the same effects for the same key and types of values; the
     result is None where the function has to be called."""
+    at_once: ClassVar[bool] = False
+    """Whether what is done to arrays alone is done as if no handler were installed."""
     captures: ClassVar[bool] = False
     """Whether its recording is closed: values from further out become inputs, and operations on
     references from there are recorded too."""

@@ -106,6 +106,7 @@ class Renamed:
         return getattr(self.effect, part)
 
     def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Perform the effect."""
         return self.effect(*operands, **attributes)
 
     def __reduce__(self) -> Any:

@@ -19,7 +19,7 @@ from effax.eager.calls import compiled as compiled_program
 from effax.effects.config import numpy_dtype_promotion, numpy_rank_promotion, trace_key
 from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, filtered, strip
-from effax.effects.handler import bottom, current
+from effax.effects.handler import Carrier, bottom, current, outside
 from effax.effects.interning import keep
 from effax.effects.tree import tree_flatten
 from effax.effects.value import Value
@@ -61,7 +61,10 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             try:
-                if installed() is not bottom:
+                if (top := installed()) is not bottom:
+                    if top.at_once and not _mentions_carriers(args, keywords):
+                        with outside(bottom):
+                            return call(*args, **keywords)
                     for x in args:
                         if not (isinstance(x, Value) or type(x) in LITERALS):
                             args = tuple(map(opened, args))
@@ -102,6 +105,10 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         return call
 
     return decorate
+
+
+def _mentions_carriers(*arguments: Any) -> bool:
+    return any(isinstance(x, Carrier) for x in tree_flatten(arguments)[0])
 
 
 def own_promotion(function: Callable[P, R]) -> Callable[P, R]:

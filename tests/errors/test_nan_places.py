@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import effax
@@ -67,3 +68,26 @@ def test_line_inside_a_jitted_function_is_its_own() -> None:
     for asking in (lambda: inner(-1.0), lambda: effax.jit(lambda x: inner(x) + 1)(-1.0)):
         with effax.debug_nans(True), pytest.raises(FloatingPointError, match=r"\(.*inner\)"):
             asking()
+
+
+@pytest.mark.parametrize("transform", [effax.jit, effax.vmap, effax.jacfwd])
+def test_functions_are_whole_at_compile_time_too(transform):
+    """As e3nn's constants are computed: NaNs that a function makes and drops are its own affair."""
+
+    def f(x):
+        with effax.ensure_compile_time_eval():
+            known = jnp.linspace(0.0, 1.0, 5) + jnp.median(jnp.arange(5.0))
+        return x + known.sum()
+
+    with effax.debug_nans(True):
+        found = transform(f)(jnp.ones(2))
+    np.testing.assert_allclose(found, transform(lambda x: x + 12.5)(jnp.ones(2)))
+
+
+def test_a_nan_at_compile_time_is_found():
+    def f(x):
+        with effax.ensure_compile_time_eval():
+            return x + jnp.log(jnp.array(-1.0))
+
+    with effax.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
+        effax.jit(f)(1.0)

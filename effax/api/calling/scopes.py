@@ -72,6 +72,7 @@ class AtOnce(Handler):
     """Effects on arrays are performed by the bottom, others by who owns an operand."""
 
     __slots__ = ("around",)
+    at_once = True
 
     def __init__(self, around: Any) -> None:
         super().__init__(bottom)

@@ -30,14 +30,16 @@ _OTHERS: Final = {
 """JAX's names that differ from effax's by more than the ending `_p`."""
 
 _UNPERFORMED: Final = frozenset(
-    """
-    after_all approx_top_k cholesky_update create_token custom_lin custom_partitioning device_put
-    empty empty2 fused global_array_to_host_local_array host_local_array_to_global_array
-    householder_product mulhi optimization_barrier ormqr pallas_call random_bits random_fold_in
-    random_gamma random_seed random_split random_unwrap random_wrap remat_opt rnn_bwd rnn_fwd
-    scatter_sub select_and_scatter split spsolve squeeze stack stage swap symmetric_product tile
-    todense unstack xla_metadata_call
-    """.split()
+    {
+        *("after_all", "approx_top_k", "cholesky_update", "create_token", "custom_lin"),
+        *("custom_partitioning", "device_put", "empty", "empty2", "fused"),
+        *("global_array_to_host_local_array", "host_local_array_to_global_array"),
+        *("householder_product", "mulhi", "optimization_barrier", "ormqr", "pallas_call"),
+        *("random_bits", "random_fold_in", "random_gamma", "random_seed", "random_split"),
+        *("random_unwrap", "random_wrap", "remat_opt", "rnn_bwd", "rnn_fwd", "scatter_sub"),
+        *("select_and_scatter", "split", "spsolve", "squeeze", "stack", "stage", "swap"),
+        *("symmetric_product", "tile", "todense", "unstack", "xla_metadata_call"),
+    }
 )
 """JAX's primitives that are no single effect: other effects do what they do."""
 
