@@ -8,11 +8,11 @@ from typing import Any
 from effax.effects.effect import Effect
 from effax.effects.errors import MissingRuleError, UnsupportedDerivativeError
 from effax.effects.handler import Carrier
-from effax.effects.program import Program
+from effax.effects.program import Program, Variable
 from effax.effects.rows import custom
 from effax.effects.rows.state import Ref
 from effax.effects.types import ShapedArray, typeof
-from effax.interpreters.functor.lifting import Lifting, functor, reopen
+from effax.interpreters.functor.lifting import Lifted, Lifting, functor, reopen
 from effax.interpreters.stage import Staged, stage
 from effax.interpreters.transpose.control import transpose_program
 from effax.interpreters.transpose.linear import instantiate
@@ -28,6 +28,8 @@ def forward(
     Raises `UnsupportedDerivativeError` when the backward function is not linear in the
     cotangents, naming the effect that isn't.
     """
+    if type(backward) is Coupled:
+        return Staged(backward.program, ())
     memo = backward.memo
     key = tuple(types)
     found: Staged | None = memo.get(key)
@@ -95,6 +97,8 @@ def closed(operands: Sequence[Any], attributes: dict[str, Any]) -> tuple[Any, di
     over, those of a batch for one, become residuals. Residuals that are Python's Booleans stay what
     they are: the function may branch on them.
     """
+    if type(attributes["backward"]) is Coupled:
+        return operands, attributes
     n, out_types = attributes["residuals"], attributes["out_types"]
     types = list(map(typeof, operands))
     known = decided(operands[:n])
@@ -123,6 +127,50 @@ class ClosedBackward:
     def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """The cotangents of the operands."""
         return self.program.run(*residuals, *cotangents)
+
+
+class Coupled:
+    """The backward function of a linear map that is given both ways, by programs.
+
+    Each takes the residuals, then what it is linear in; each stays the other's transpose.
+    """
+
+    __slots__ = ("program", "residuals", "transposed")
+
+    symbolic = False
+
+    def __init__(self, program: Program, transposed: Program, residuals: int) -> None:
+        self.program = program
+        self.transposed = transposed
+        self.residuals = residuals
+
+    @classmethod
+    def of(cls, forward: Staged | Lifted, back: Staged | Lifted, residuals: int) -> Coupled:
+        """Couple two programs; what each closes over becomes residuals, before the others."""
+        own, others = ([typeof(x) for x in part.captured] for part in (forward, back))
+        before = [Variable(None, t) for t in others]
+        inputs = forward.program.inputs
+        program = _taking([*inputs[: len(own)], *before, *inputs[len(own) :]], forward.program)
+        before = [Variable(None, t) for t in own]
+        transposed = _taking([*before, *back.program.inputs], back.program)
+        return cls(program, transposed, len(own) + len(others) + residuals)
+
+    def perform(self, operands: Sequence[Any]) -> list[Any]:
+        """Perform the map, of residuals and what it is linear in."""
+        out_types = tuple(self.program.out_types)
+        return custom.custom_linear(
+            *operands, residuals=self.residuals, out_types=out_types, backward=self
+        )
+
+    def __call__(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """The cotangents of the operands, by the map the other way round."""
+        turned = Coupled(self.transposed, self.program, self.residuals)
+        return turned.perform([*residuals, *cotangents])
+
+
+def _taking(inputs: Sequence[Variable], program: Program) -> Program:
+    """Return a program with inputs besides its own, which it makes no use of."""
+    return Program(inputs, program.equations, program.outputs, program.name)
 
 
 def lift_custom_linear(

@@ -74,14 +74,17 @@ def reference_igamma_grad_a(a: Array, x: Array) -> Array:
 @rule(special.gamma_density)
 @wide
 def reference_gamma_density(a: Array, x: Array) -> Array:
-    return np.exp(_scipy("xlogy")(a - 1, x) - x - _scipy("gammaln")(a))
+    density = np.exp(_scipy("xlogy")(a - 1, x) - x - _scipy("gammaln")(a))
+    density = np.where((a == 0) & (x >= 0) | (x == np.inf), 0.0, density)
+    return np.where((a < 0) | (x < 0), np.nan, density)
 
 
 @rule(special.beta_density)
 @wide
 def reference_beta_density(a: Array, b: Array, x: Array) -> Array:
     powers = _scipy("xlogy")(a - 1, x) + _scipy("xlog1py")(b - 1, -x)
-    return np.exp(powers - _scipy("betaln")(a, b))
+    density = np.exp(powers - _scipy("betaln")(a, b))
+    return np.where((a < 0) | (b < 0) | (x < 0) | (x > 1), np.nan, density)
 
 
 @rule(special.random_gamma_grad)

@@ -174,10 +174,13 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         },
     },
     "pjit": {  # quax, jaxns
-        "jit_p": "effax.effects.rows.control:call",
+        "jit_p": "effax.extend.core.primitives:jit_p",
         "auto_axes": "effax.sharding:auto_axes",
     },
     "random": {"Shape": "effax.effects.value:Shape"},
+    "random.prng": {  # pickles of keys
+        name: "effax.keys.arrays:KeyArray" for name in ("KeyArray", "PRNGKeyArray")
+    },
     "scipy": {},
     "state": {},
     "state.types": {"AbstractRef": "effax.ref:AbstractRef"},  # flax

@@ -14,7 +14,7 @@ from effax.effects.program import Program
 from effax.effects.rows import custom, reduction
 from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.batch.batched import BATCHED, Batch, Batched, repeat, rule
-from effax.interpreters.custom_linear import forward
+from effax.interpreters.custom_linear import Coupled, forward
 from effax.interpreters.functor.lifting import PLAIN, Lifted, lift
 from effax.interpreters.stage import stage
 
@@ -344,8 +344,31 @@ def custom_linear_batch(
     out_types: Any,
     backward: Any,
 ) -> Any:
+    if type(backward) is Coupled:
+        return _batched_both_ways(handler, values, batched, backward)
     inner = Batch(None, *handler.static)
     wrapped = _wrap(inner, values, batched)
     found = forward(residuals, out_types, backward, [typeof(x) for x in wrapped])
     results = inner.run(found.program.run, *found.captured, *wrapped)
     return [x.many if inner.owns(x) else x for x in results], [inner.owns(x) for x in results]
+
+
+def _batched_both_ways(
+    handler: Batch, values: Sequence[Any], batched: Sequence[bool], backward: Coupled
+) -> tuple[list[Any], list[bool]]:
+    """The map for a batch, coupled with its transpose for the batch."""
+    n = backward.residuals
+    modes = tuple(BATCHED if b else PLAIN for b in batched[:n])
+    linear = [
+        x if b else repeat(x, handler.size) for x, b in zip(values[n:], batched[n:], strict=True)
+    ]
+
+    def lifted(program: Program, back: Program) -> Lifted:
+        ins, outs = len(program.inputs) - n, len(back.inputs) - n
+        return lift(program, handler, (*modes, *(BATCHED,) * ins), out_modes=(BATCHED,) * outs)
+
+    forward = lifted(backward.program, backward.transposed)
+    back = lifted(backward.transposed, backward.program)
+    both = Coupled.of(forward, back, n)
+    results = both.perform([*forward.captured, *back.captured, *values[:n], *linear])
+    return results, [True] * len(results)

@@ -217,7 +217,8 @@ def expand_gamma_density(a: Any, x: Any) -> Any:
     at_zero = where(eq(a, 1.0), 1.0, where(lt(a, 1.0), float("inf"), like(a, 0.0)))
     outside = where(eq(x, 0.0), at_zero, where(gt(x, 0.0), like(x, 0.0), float("nan")))
     value = where(inside, gamma_scale(a, safe, log(safe)), outside)
-    return where(or_(lt(a, 0.0), nan(a)), float("nan"), where(eq(a, 0.0), 0.0, value))
+    value = where(and_(eq(a, 0.0), ge(x, 0.0)), 0.0, value)
+    return where(or_(lt(a, 0.0), nan(a)), float("nan"), value)
 
 
 def expand_igamma_grad_a(a: Any, x: Any) -> Any:

@@ -10,9 +10,18 @@ from effax.effects.program import Program, Variable
 from effax.effects.rows import custom
 from effax.effects.rows.shape import repeat
 from effax.effects.types import typeof
-from effax.interpreters.custom_linear import closed, decided, forward
+from effax.interpreters.custom_linear import Coupled, closed, decided, forward
 from effax.interpreters.functor.lifting import PLAIN, lift
-from effax.interpreters.jvp.dual import DUAL, JVP, moves, rule, tangent_type, zeros, zeros_like
+from effax.interpreters.jvp.dual import (
+    DUAL,
+    JVP,
+    moves,
+    rule,
+    tangent_type,
+    total,
+    zeros,
+    zeros_like,
+)
 from effax.interpreters.residual.custom import dependent
 from effax.interpreters.stage import stage
 
@@ -82,19 +91,26 @@ def _forward(
 def custom_linear_jvp(
     primals: list[Any], tangents: list[Any], *, residuals: int, out_types: Any, backward: Any
 ) -> Any:
-    if all(t is None for t in tangents[:residuals]):
-        attributes = {"residuals": residuals, "out_types": out_types, "backward": backward}
-        results = custom.custom_linear(*primals, **attributes)
+    attributes = {"residuals": residuals, "out_types": out_types, "backward": backward}
+    still = all(t is None for t in tangents[:residuals])
+    pushed: list[Any] = [None] * len(out_types)
+    apart = type(backward) is Coupled and any(t is not None for t in tangents[residuals:])
+    if still or apart:
         directions = [
             zeros(typeof(p)) if t is None else t
             for p, t in zip(primals[residuals:], tangents[residuals:], strict=True)
         ]
-        return results, custom.custom_linear(*primals[:residuals], *directions, **attributes)
+        pushed = custom.custom_linear(*primals[:residuals], *directions, **attributes)
+    if still:
+        return custom.custom_linear(*primals, **attributes), pushed
+    if apart:
+        tangents = [*tangents[:residuals], *(None for _ in tangents[residuals:])]
     found = forward(residuals, out_types, backward, [typeof(p) for p in primals])
     handler = JVP()
     duals = [handler.dual(p, t) for p, t in zip(primals, tangents, strict=True)]
     pairs = [handler.split(x) for x in handler.run(found.program.run, *found.captured, *duals)]
-    return [p for p, _ in pairs], [t for _, t in pairs]
+    moved = [total([t, own]) for (_, t), own in zip(pairs, pushed, strict=True)]
+    return [p for p, _ in pairs], moved
 
 
 class _BatchingOfDuals:

@@ -264,7 +264,10 @@ def f(x):
     return x
 x = jnp.ones(2)
 jax.vmap(f)(x), jax.jit(f)(x), jax.jvp(f, (x,), (x,)), f(x), f(jax.random.key(0))
-assert pickle.loads(pickle.dumps(type(x))) is type(x) is type(pickle.loads(pickle.dumps(x)))
+for held in x, jax.random.key(0):
+    again = pickle.loads(pickle.dumps(held))
+    assert pickle.loads(pickle.dumps(type(held))) is type(held) is type(again)
+    assert (again == held).all()
 print(*(name.partition(".")[0] for name in seen))
 """
     assert through(program) == "jax jax jax jax jax\n"

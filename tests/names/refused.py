@@ -44,7 +44,6 @@ REFUSED = {
     "jax.ffi.*lowering*": "for rules of primitives written with MLIR's bindings; ffi_call lowers",
     "jax.ffi.register_ffi_type_id": "deprecated in JAX: register_ffi_type",
     "jax.example_libraries.optimizers.*": _IMPORTED,
-    "jax.custom_derivatives.*": _INTERNAL,
     "jax.thread_guard": _THREADS,
     "jax.api_util.*": _INTERNAL,
     "jax.core.ParamDict": _INTERNAL,
