@@ -280,7 +280,7 @@ class Private(ModuleType):
                 home, _, public = found.partition(":")
                 module = import_module(home)
                 found = getattr(module, public) if public else module
-        elif path in _NAMES or path in PUBLIC:
+        elif path in _NAMES or path in PUBLIC or ("." not in path and _public(path)):
             return import_module(f"jax._src.{path}")
         else:
             found = self._of_public(name)

@@ -9,7 +9,7 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.eager.whole import whole
-from effax.effects.types import DType, canonical_shape, finfo, int32, is_inexact
+from effax.effects.types import DType, canonical_shape, finfo, int32, is_inexact, user_dtype
 from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
@@ -201,7 +201,7 @@ def multinomial(
       n: array_like, the number of trials; it broadcasts to `shape[:-1]`.
       p: array_like, (..., k), the probabilities of the k outcomes.
       shape: the shape of the result, the outcomes' axis included; by default that of `p`.
-      dtype: the float dtype of the result; by default float32 (float64 with x64).
+      dtype: the dtype of the result; by default float32 (float64 with x64).
       unroll: as for `lax.scan`, which loops over the outcomes.
 
     >>> import effax, effax.numpy as jnp
@@ -210,6 +210,6 @@ def multinomial(
     ShapeDtypeStruct(shape=(2,), dtype=float32)
     """
     words = words_of("multinomial", key)
-    asked = float_dtype("multinomial", dtype)
+    asked = user_dtype(float if dtype is None else dtype, "multinomial")
     found = shape_of(p) if shape is None else canonical_shape(shape)
     return _multinomial(words, n, p, shape=found, dtype=asked, unroll=unroll)

@@ -289,6 +289,7 @@ from jax._src.scipy.special import gammaln
 from jax._src.tree_util import Partial, broadcast_prefix
 from jax._src.typing import Array, ArrayLike
 from jax._src.util import partition_list, split_list, unzip2
+assert jax._src.numpy.util.promote_dtypes_complex is promote_dtypes_complex
 assert PRNGKey is jax.random.PRNGKey and gelu is jax.nn.gelu and asarray is jnp.asarray
 assert orthogonal is jax.nn.initializers.orthogonal and Array is jax.Array and jit is jax.jit
 assert thread_resources.env.physical_mesh.empty and broadcast_prefix(1, [2, 3]) == [1, 1]

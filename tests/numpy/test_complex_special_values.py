@@ -68,3 +68,22 @@ def test_parts_are_right_from_the_small_to_those_that_overflow(name):
         found = np.asarray(found)
         np.testing.assert_allclose(found.real, wanted.real, rtol=2e-6, atol=1e-37)
         np.testing.assert_allclose(found.imag, wanted.imag, rtol=2e-6, atol=1e-37)
+
+
+CUT = ("sqrt", "log", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", CUT)
+def test_the_sign_of_zero_says_from_which_side_a_cut_is_seen(name, dtype):
+    """As in NumPy; JAX gives `sqrt(-1 - 0j)` as 1j."""
+    parts = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0]
+    z = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    with effax.enable_x64(dtype == "complex128"), np.errstate(all="ignore"):
+        found = np.asarray(getattr(jnp, name)(z))
+        expected = getattr(np, name)(z)
+    for part in ("real", "imag"):
+        given, wanted = getattr(found, part), getattr(expected, part)
+        np.testing.assert_allclose(given, wanted, rtol=1e-5)
+        defined = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(given)[defined], np.signbit(wanted)[defined])

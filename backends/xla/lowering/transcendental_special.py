@@ -1,5 +1,7 @@
 """Complex functions at infinities and NaN, as in annex G of the C standard (and the array API).
 
+And on their cuts, where the sign of a zero says which side they are seen from.
+
 XLA multiplies by what is infinite or NaN, and loses the part that is known: `exp(inf + nan j)` is
 `inf + nan j`, and not NaN twice. Each repair selects among the parts of operand and result.
 """
@@ -10,12 +12,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import numpy as np
+
 from effax.backends.xla.lowering.writer import Name, Writer, tensor
 from effax.effects.effect import Effect
 from effax.effects.rows import elementwise, transcendental
-from effax.effects.types import ShapedArray, bool_, real_dtype
+from effax.effects.types import ShapedArray, bool_, float32, float64, int32, int64, real_dtype
 
 Parts = tuple[Name, Name]
+_INTEGERS: Final = {float32: int32, float64: int64}
 
 
 class _Operand:
@@ -51,6 +56,18 @@ class _Operand:
     def either(self, p: Name, q: Name) -> Name:
         return self.w.simple("or", [p, q], self.truth)
 
+    def below_zero(self, part: Name, x: Name) -> Name:
+        """x, with a minus where a part is -0: on a cut, that says which side it is seen from."""
+        bits = part.type.update(dtype=_INTEGERS[part.dtype])
+        found = self.w.simple("bitcast_convert", [part], bits)
+        least = self.w.constant(int(np.iinfo(bits.dtype).min), bits)
+        types = f"({found.text}, {least.text}) -> {tensor(self.truth)}"
+        zero = self.w.op(f"stablehlo.compare EQ, {found}, {least}, SIGNED : {types}", self.truth)
+        return self.pick(zero, self.negated(self.w.simple("abs", [x], self.part)), x)
+
+    def negated(self, part: Name) -> Name:
+        return self.w.simple("negate", [part], self.part)
+
     def pick(self, which: Name, x: Name | float, y: Name) -> Name:
         """x where `which` is true, else y."""
         x = x if isinstance(x, Name) else self.constant(x)
@@ -84,6 +101,7 @@ def _sqrt(z: _Operand, re: Name, im: Name) -> Parts:
     upright = z.infinite(z.b)
     left = z.both(z.equals(z.a, -math.inf), z.nan(z.b))
     re = z.pick(z.either(upright, z.equals(z.a, math.inf)), math.inf, re)
+    im = z.below_zero(z.b, im)
     return re, z.pick(upright, z.b, z.pick(left, math.inf, im))
 
 
@@ -118,28 +136,32 @@ def _tan(z: _Operand, re: Name, im: Name) -> Parts:
 
 
 def _asinh(z: _Operand, re: Name, im: Name) -> Parts:
-    return re, z.pick(z.equals(z.b, 0.0), z.b, im)
+    return z.below_zero(z.a, re), z.pick(z.equals(z.b, 0.0), z.b, im)
 
 
 def _asin(z: _Operand, re: Name, im: Name) -> Parts:
-    return z.pick(z.equals(z.a, 0.0), z.a, re), im
+    return z.pick(z.equals(z.a, 0.0), z.a, re), z.below_zero(z.b, im)
 
 
 def _acos(z: _Operand, re: Name, im: Name) -> Parts:
+    im = z.negated(z.below_zero(z.b, z.negated(im)))
     return z.pick(z.both(z.equals(z.a, 0.0), z.nan(z.b)), math.pi / 2, re), im
 
 
 def _acosh(z: _Operand, re: Name, im: Name) -> Parts:
+    im = z.below_zero(z.b, im)
     return re, z.pick(z.both(z.equals(z.a, 0.0), z.nan(z.b)), math.pi / 2, im)
 
 
 def _atanh(z: _Operand, re: Name, im: Name) -> Parts:
     unknown, bounded = _nan_and_bounded(z, z.b)
+    im = z.below_zero(z.b, im)
     return z.pick(z.equals(z.a, 0.0), z.a, re), z.pick(bounded, unknown, im)
 
 
 def _atan(z: _Operand, re: Name, im: Name) -> Parts:
     unknown, bounded = _nan_and_bounded(z, z.a)
+    re = z.below_zero(z.a, re)
     return z.pick(bounded, unknown, re), z.pick(z.equals(z.b, 0.0), z.b, im)
 
 
