@@ -3,17 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from math import prod
 from typing import Any
+
+import attrs
 
 from effax.effects.frames import filtered
 from effax.effects.promotion import lattice_result
 from effax.effects.rows import conversion, shape
 from effax.effects.tree import tree_flatten, tree_unflatten
-from effax.effects.types import float32, typeof
+from effax.effects.types import DType, float32, typeof
 
 __all__ = ["ravel_pytree"]
 __dir__ = __all__.copy
+
+
+@attrs.frozen
+class Unravel:
+    """The function that takes a vector apart: equal to those of all trees of its structure.
+
+    So it may be a static argument, or part of a structure that loops carry.
+    """
+
+    tree: Any
+    shapes: tuple[tuple[int, ...], ...]
+    dtype: DType | None
+    """The vector's, where the leaves' differ."""
+    dtypes: tuple[DType, ...] | None
+    """The leaves', where they differ."""
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of elements of each leaf."""
+        return [prod(lengths) for lengths in self.shapes]
+
+    def __call__(self, flat: Any) -> Any:
+        """Return the tree whose elements a vector has."""
+        given, total = typeof(flat), sum(self.sizes)
+        if given.shape != (total,):
+            raise ValueError(f"unravel function expected shape ({total},) but got {given.shape}")
+        if self.dtypes is not None and given.dtype != self.dtype:
+            raise TypeError(
+                f"unravel function given array of dtype {given.dtype}, but expected dtype "
+                f"{self.dtype}"
+            )
+        ends = accumulate(self.sizes)
+        parts = [
+            shape.reshape(shape.slice_axis(flat, 0, end - prod(lengths), end), shape=lengths)
+            for lengths, end in zip(self.shapes, ends, strict=True)
+        ]
+        if self.dtypes is not None:
+            parts = [
+                conversion.convert_element_type(part, dtype=dtype)
+                for part, dtype in zip(parts, self.dtypes, strict=True)
+            ]
+        return tree_unflatten(self.tree, parts)
 
 
 @filtered
@@ -39,27 +84,11 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     # A number is a leaf as good as an array: 1e6 beside float16 must not become infinite.
     dtype = lattice_result([t.strong() for t in types])[0] if types else float32
     mixed = any(t.dtype != dtype for t in types)
-    sizes = [prod(t.shape) for t in types]
-    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
-    total = ends[-1] if ends else 0
-
-    def unravel(flat: Any) -> Any:
-        given = typeof(flat)
-        if given.shape != (total,):
-            raise ValueError(f"unravel function expected shape ({total},) but got {given.shape}")
-        if mixed and given.dtype != dtype:
-            raise TypeError(
-                f"unravel function given array of dtype {given.dtype}, but expected dtype {dtype}"
-            )
-        parts = []
-        for t, end, size in zip(types, ends, sizes, strict=True):
-            part = shape.reshape(shape.slice_axis(flat, 0, end - size, end), shape=t.shape)
-            parts.append(conversion.convert_element_type(part, dtype=t.dtype) if mixed else part)
-        return tree_unflatten(tree, parts)
-
+    dtypes = (dtype, tuple(t.dtype for t in types)) if mixed else (None, None)
+    unravel = Unravel(tree, tuple(t.shape for t in types), *dtypes)
     if not leaves:
         return shape.full((0,), 0, dtype), unravel
-    vectors = [shape.reshape(x, shape=(n,)) for x, n in zip(leaves, sizes, strict=True)]
+    vectors = [shape.reshape(x, shape=(n,)) for x, n in zip(leaves, unravel.sizes, strict=True)]
     if mixed:
         vectors = [conversion.convert_element_type(v, dtype=dtype) for v in vectors]
     return shape.concatenate(*vectors, axis=0), unravel

@@ -149,6 +149,9 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "distributed": {"global_state": _GlobalState()},  # orbax
     "earray": {},  # flax, for dtypes of its own
     "interpreters": {},
+    "interpreters.batching": {  # jaxoplanet
+        "is_vmappable": "effax.interpreters.batch.vmappables:is_vmappable",
+    },
     "interpreters.pxla": {"global_result_handlers": {}},  # flax, for dtypes of its own
     "lax": {"lax": "effax.lax:"},  # JAX's page on primitives
     "lax.lax": {"_const": "effax.as_jax.helpers:constant_like"},  # programs with rules of their own

@@ -99,7 +99,8 @@ def iscomplexobj(x: Any) -> bool:
         return any(map(iscomplexobj, x))  # elements may be traced
     if isinstance(x, str | np.ndarray | type | np.dtype) or x is None:
         return np.asarray(x).dtype.kind == "c"  # objects and text are no effax arrays
-    return bool(is_complex(typeof(x).dtype))
+    dtype = getattr(x, "dtype", None)  # of a sparse matrix too
+    return bool(is_complex(typeof(x).dtype if dtype is None else dtype))
 
 
 @opening

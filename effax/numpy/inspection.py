@@ -184,7 +184,10 @@ def shape(a: ArrayLike | None) -> tuple[int, ...]:
             stacklevel=3,
         )
         return ()
-    return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
+    if isinstance(a, (list, tuple)):
+        return np.shape(a)
+    lengths = getattr(a, "shape", None)  # of a sparse matrix too
+    return lengths if type(lengths) is tuple else typeof(a).shape
 
 
 @answers_keys(attrgetter("ndim"))

@@ -57,10 +57,19 @@ def unregister_vmappable(data_type: type) -> None:
     del VMAPPABLE[data_type]
 
 
+def is_vmappable(x: Any) -> bool:
+    """Whether a value is of a type that was registered.
+
+    >>> is_vmappable([1.0])
+    False
+    """
+    return type(x) in VMAPPABLE
+
+
 def hold(tree: Any) -> Any:
     """Return a tree with its values of registered types held."""
-    leaves, structure = tree_flatten(tree, lambda x: type(x) in VMAPPABLE)
-    held = [Held(x) if type(x) in VMAPPABLE else x for x in leaves]
+    leaves, structure = tree_flatten(tree, is_vmappable)
+    held = [Held(x) if is_vmappable(x) else x for x in leaves]
     return tree_unflatten(structure, held)
 
 

@@ -391,3 +391,12 @@ def test_rev_leaves_outside_what_is_outside():
 
 def test_permutations_may_be_arrays():
     assert_array_equal(sparse.bcoo_transpose(S, permutation=np.array([1, 0])).todense(), M.T)
+
+
+def test_a_matrix_says_its_shape_and_kind():
+    """As ΦFlow asks; what is done to elements is refused."""
+    matrix = sparse.BCOO.fromdense(jnp.eye(3)[:2])
+    assert jnp.shape(matrix) == (2, 3) and jnp.ndim(matrix) == 2 and jnp.size(matrix) == 6
+    assert not jnp.iscomplexobj(matrix) and jnp.isrealobj(matrix)
+    with pytest.raises(TypeError, match="sin requires ndarray or scalar"):
+        jnp.sin(matrix)

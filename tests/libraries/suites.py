@@ -50,6 +50,7 @@ SUITES = (
     Suite("flashbax", "https://github.com/instadeepai/flashbax", "1bda7f1", ("flashbax",), 2),
     Suite("flax", "https://github.com/google/flax", "18f8f311", ("tests",), 20),
     Suite("flowjax", "https://github.com/danielward27/flowjax", "v19.1.2", ("tests",), 4),
+    Suite("folx", "https://github.com/microsoft/folx", "68bb4eb7", ("test",), 2),
     Suite("gpjax", "https://github.com/JaxGaussianProcesses/GPJax", "v0.13.2", ("tests",), 12),
     Suite("gymnax", "https://github.com/RobertTLange/gymnax", "v1.0.0", ("tests",)),
     Suite("haiku", DEEPMIND + "dm-haiku", "f4d858a", ("haiku",), 40),
@@ -83,6 +84,7 @@ SUITES = (
     Suite("quadax", F0URIEST + "quadax", "v0.2.13", ("tests",)),
     Suite("quax", "https://github.com/nstarman/quax", "v0.4.6", ("tests",), 6),
     Suite("signax", "https://github.com/anh-tong/signax", "0d991e6", ("tests",)),
+    Suite("sympy2jax", KIDGER + "sympy2jax", "71750301", ("tests",)),
     Suite("tinygp", "https://github.com/dfm/tinygp", "v0.3.1", ("tests",)),
 )
 

@@ -103,6 +103,25 @@ def test_a_tree_as_a_vector():
         back(flat[:3])
 
 
+@pytest.mark.parametrize("second", [np.float32(2), np.int32(2)])
+def test_what_takes_vectors_apart_is_equal_for_equal_trees(second):
+    """As probdiffeq has it in the structure of what its loops carry; and `jit` in its cache."""
+    trees = [{"a": np.full(2, i, np.float32), "b": second} for i in range(2)]
+    (first, one), (_, other) = map(effax.flatten_util.ravel_pytree, trees)
+    assert one == other and hash(one) == hash(other)
+    _, another = effax.flatten_util.ravel_pytree({"a": np.ones(3, np.float32), "b": second})
+    assert another != one
+    traced = []
+
+    def f(unravel, x):
+        traced.append(x)
+        return unravel(x)["a"]
+
+    apart = effax.jit(f, static_argnums=0)
+    np.testing.assert_array_equal(apart(one, first), apart(other, first))
+    assert len(traced) == 1
+
+
 def test_states_of_optimizers_are_compared_by_what_they_hold():
     state = optimizers.momentum(0.1, 0.9)[0](jnp.zeros(3))
     assert optimizers.pack_optimizer_state(optimizers.unpack_optimizer_state(state)) == state
