@@ -128,7 +128,7 @@ def affine(*xs, effect, **how):
 unary = {e for e, p in partials.items() if len(p) == 1} - {*traits.linear, *traits.flat}
 
 
-@Linear.rule(*unary - {effects.tan})  # whose poles its derivative does not show
+@Linear.rule(*unary - {effects.tan, effects.sign})  # their derivatives show no poles and no jumps
 def curved(x, *, effect, **how):
     """Between chord and tangent, or parallels."""
     f = partial(effect, **how)
