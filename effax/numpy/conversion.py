@@ -106,6 +106,8 @@ def _value(x: Any, wanted: Any) -> Any:
         return x
     if type(x) in LITERALS:
         return _number(x, wanted)
+    if wanted is not None and is_text(x):
+        x = np.asarray(x, wanted)
     if type(x) is np.ndarray or isinstance(x, np.generic):
         return device_array(x)
     from effax.operands.nested import leaf, stacked
@@ -117,6 +119,17 @@ def _value(x: Any, wanted: Any) -> Any:
         if type(found) in LITERALS:
             return _number(found, wanted)
     return found if isinstance(found, Value) else device_array(found)
+
+
+def is_text(x: Any) -> bool:
+    """Whether a value is a text, or holds texts, which NumPy reads as numbers of a given dtype.
+
+    >>> is_text("2"), is_text(np.array(["2"])), is_text(2)
+    (True, True, False)
+    """
+    if isinstance(x, np.ndarray | np.generic):
+        return x.dtype.kind in "SU"
+    return isinstance(x, str | bytes)
 
 
 def number_of(x: Any, wanted: Any) -> Any:

@@ -14,6 +14,7 @@ from effax.effects.types import DType, default_float, typeof
 from effax.effects.value import Value, is_symbolic_length
 
 _LISTS: Final = frozenset({list, tuple})
+_TEXTS: Final = frozenset({str, bytes, np.str_, np.bytes_})  # NumPy reads numbers in them
 _FEW: Final = 16  # operands of one concatenation: XLA is slow to compile one of thousands
 
 
@@ -30,7 +31,7 @@ def stacked(x: Any, name: str, dtype: DType | None = None) -> Any:
     `ValueError` for `None`, and one of both for rows of different shapes.
     """
     kinds = _kinds(x)
-    if kinds <= LITERALS:
+    if kinds <= LITERALS or (dtype is not None and kinds <= LITERALS | _TEXTS):
         return np.asarray(x, _met([kind() for kind in kinds]) if dtype is None else dtype)
     leaves: list[Any] = []
     x = _opened(x, name, leaves)

@@ -367,3 +367,15 @@ def test_functions_with_nothing_to_do_give_arrays(unchanged):
     result = unchanged(np.arange(1, 4, dtype=np.int32))
     assert isinstance(result, effax.Array)
     assert result.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("text", ["7", b"7", np.str_("7"), ["7", 7], np.array(["7", "8"])])
+def test_texts_are_read_as_numbers_of_a_dtype_that_is_given(text):
+    """As pgx reads counts of moves from the notation of a position."""
+    for dtype in ("int32", "float32", "complex64"):
+        np.testing.assert_array_equal(jnp.array(text, dtype), np.asarray(text, dtype))
+    assert effax.jit(lambda: jnp.int32("5"))() == 5 and jnp.isinf(jnp.float32("-inf"))
+    with pytest.raises(TypeError, match="not a valid effax array type"):
+        jnp.array(text)
+    with pytest.raises(ValueError, match="invalid literal"):
+        jnp.int32("seven")
