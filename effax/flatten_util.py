@@ -40,7 +40,8 @@ class Unravel:
 
     def __call__(self, flat: Any) -> Any:
         """Return the tree whose elements a vector has."""
-        given, total = typeof(flat), sum(self.sizes)
+        given, sizes = typeof(flat), self.sizes
+        total = sum(sizes)
         if given.shape != (total,):
             raise ValueError(f"unravel function expected shape ({total},) but got {given.shape}")
         if self.dtypes is not None and given.dtype != self.dtype:
@@ -48,10 +49,9 @@ class Unravel:
                 f"unravel function given array of dtype {given.dtype}, but expected dtype "
                 f"{self.dtype}"
             )
-        ends = accumulate(self.sizes)
         parts = [
-            shape.reshape(shape.slice_axis(flat, 0, end - prod(lengths), end), shape=lengths)
-            for lengths, end in zip(self.shapes, ends, strict=True)
+            shape.reshape(shape.slice_axis(flat, 0, end - size, end), shape=lengths)
+            for lengths, size, end in zip(self.shapes, sizes, accumulate(sizes), strict=True)
         ]
         if self.dtypes is not None:
             parts = [

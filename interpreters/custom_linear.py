@@ -147,13 +147,10 @@ class Coupled:
     @classmethod
     def of(cls, forward: Staged | Lifted, back: Staged | Lifted, residuals: int) -> Coupled:
         """Couple two programs; what each closes over becomes residuals, before the others."""
-        own, others = ([typeof(x) for x in part.captured] for part in (forward, back))
-        before = [Variable(None, t) for t in others]
-        inputs = forward.program.inputs
-        program = _taking([*inputs[: len(own)], *before, *inputs[len(own) :]], forward.program)
-        before = [Variable(None, t) for t in own]
-        transposed = _taking([*before, *back.program.inputs], back.program)
-        return cls(program, transposed, len(own) + len(others) + residuals)
+        count = len(forward.captured)
+        program = taking(forward.program, back.captured, count)
+        transposed = taking(back.program, forward.captured)
+        return cls(program, transposed, count + len(back.captured) + residuals)
 
     def perform(self, operands: Sequence[Any]) -> list[Any]:
         """Perform the map, of residuals and what it is linear in."""
@@ -168,8 +165,10 @@ class Coupled:
         return turned.perform([*residuals, *cotangents])
 
 
-def _taking(inputs: Sequence[Variable], program: Program) -> Program:
-    """Return a program with inputs besides its own, which it makes no use of."""
+def taking(program: Program, values: Sequence[Any], at: int = 0) -> Program:
+    """Return a program that takes values too, from place `at` on, and makes no use of them."""
+    spare = [Variable(None, typeof(x)) for x in values]
+    inputs = [*program.inputs[:at], *spare, *program.inputs[at:]]
     return Program(inputs, program.equations, program.outputs, program.name)
 
 

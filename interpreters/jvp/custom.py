@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.effects.handler import bottom, innermost
-from effax.effects.program import Program, Variable
+from effax.effects.program import Program
 from effax.effects.rows import custom
 from effax.effects.rows.shape import repeat
 from effax.effects.types import typeof
-from effax.interpreters.custom_linear import Coupled, closed, decided, forward
+from effax.interpreters.custom_linear import Coupled, closed, decided, forward, taking
 from effax.interpreters.functor.lifting import PLAIN, lift
 from effax.interpreters.jvp.dual import (
     DUAL,
@@ -75,12 +75,11 @@ def _forward(
         return [*results, *residuals]
 
     staged = stage(flat, [typeof(p) for p in primals], name)
-    extra = [Variable(None, typeof(x)) for x in staged.captured]
     count = len(program.outputs)
     found = custom.custom_vjp_forward(
         *staged.captured,
         *primals,
-        program=Program([*extra, *program.inputs], program.equations, program.outputs, name),
+        program=taking(program, staged.captured),
         forward=staged.program,
         name=name,
     )

@@ -88,3 +88,29 @@ def test_a_transpose_of_other_trees_or_shapes_is_refused():
         linear_call(lambda r, x: x, lambda r, ct: (ct, ct), (), 1.0)
     with pytest.raises(TypeError, match=r"cotangents of the shapes of the linear inputs"):
         linear_call(lambda r, x: x.sum(), lambda r, ct: ct, (), X)
+
+
+@effax.tree_util.register_pytree_node_class
+class Square:
+    """A class that looks at what it is made of."""
+
+    def __init__(self, side):
+        assert isinstance(side, effax.Array | np.ndarray | float)
+        self.side = side
+
+    def tree_flatten(self):
+        return (self.side,), None
+
+    @classmethod
+    def tree_unflatten(cls, _, held):
+        return cls(*held)
+
+
+def test_residuals_and_results_are_made_of_values_alone():
+    def scaled(square, x):
+        f = lambda r, x: Square(r.side * x.side)  # noqa: E731
+        return linear_call(f, f, square, x).side
+
+    square = Square(jnp.float32(3))
+    assert scaled(square, Square(2.0)) == 6.0
+    assert effax.grad(lambda x: scaled(square, Square(x)))(2.0) == 3.0

@@ -8,7 +8,13 @@ from typing import Any
 from effax.api.calling.arguments import flat_function, name_of
 from effax.effects.frames import filtered
 from effax.effects.rows.conversion import convert_element_type
-from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.tree import (
+    PyTreeDef,
+    tree_flatten,
+    tree_structure,
+    tree_unflatten,
+    treedef_tuple,
+)
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.custom_linear import Coupled
 from effax.interpreters.stage import Staged, stage
@@ -46,16 +52,18 @@ def linear_call(
     residuals, residual_tree = tree_flatten(residual_args)
     linear, linear_tree = tree_flatten(linear_args)
     known, types = [typeof(x) for x in residuals], [typeof(x) for x in linear]
-    _, in_tree = tree_flatten(((residual_args, linear_args), {}))
-    flat, out = flat_function(fun, in_tree)
+    flat, out = flat_function(fun, _arguments(residual_tree, linear_tree))
     forward = stage(flat, [*known, *types], name_of(fun))
-    results = forward.program.out_types
-    cotangents = tree_unflatten(out[0], results)
-    _, back_tree = tree_flatten(((tree_unflatten(residual_tree, known), cotangents), {}))
-    back = _transpose(fun_transpose, [*known, *results], back_tree, types, linear_tree)
+    in_types, in_tree = [*known, *forward.program.out_types], _arguments(residual_tree, out[0])
+    back = _transpose(fun_transpose, in_types, in_tree, types, linear_tree)
     both = Coupled.of(forward, back, len(residuals))
     found = both.perform([*forward.captured, *back.captured, *residuals, *linear])
     return tree_unflatten(out[0], found)
+
+
+def _arguments(*trees: PyTreeDef) -> PyTreeDef:
+    """The structure of positional arguments and of no keywords."""
+    return treedef_tuple([treedef_tuple(trees), tree_structure({})])
 
 
 def _transpose(

@@ -47,11 +47,12 @@ _UNPERFORMED: Final = frozenset(
 class Unperformed:
     """A primitive of JAX's that no program has: a key for tables of rules, which nothing asks."""
 
-    __slots__ = ("multiple_results", "name")
+    __slots__ = ("name",)
+
+    multiple_results = False
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.multiple_results = False
 
     def __repr__(self) -> str:
         return self.name
