@@ -130,9 +130,9 @@ def _axes(axes: Any) -> tuple[int, ...]:
 # The product of two dtypes has the one that comes later here. This is XLA's order, by range first,
 # then by width, signed integers after unsigned ones; it is not the promotion of effax.numpy.
 _FACTORS = (  # noqa: SIM905
-    "bool uint4 int4 uint8 int8 uint16 int16 uint32 int32 uint64 int64 float8_e4m3b11fnuz "
-    "float8_e4m3fnuz float8_e4m3fn float8_e5m2 float8_e5m2fnuz float16 bfloat16 float32 float64 "
-    "complex64 complex128"
+    "bool uint2 int2 uint4 int4 uint8 int8 uint16 int16 uint32 int32 uint64 int64 "
+    "float8_e4m3b11fnuz float8_e4m3fnuz float8_e4m3fn float8_e5m2 float8_e5m2fnuz "
+    "float16 bfloat16 float32 float64 complex64 complex128"
 ).split()
 
 

@@ -350,9 +350,9 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
 
     a, axis = _along(a, axis)
     n = shape_of(a)[axis]
+    counts = broadcast(cast(repeats, int32), (n,))
     if not n and total:
         return a  # as in JAX, there is nothing to repeat
-    counts = broadcast(cast(repeats, int32), (n,))
     ends = cumsum(counts, axis=0, reverse=False)
     marks = indexing.scatter_add(
         effects.full((total,), 0, int32),

@@ -9,7 +9,17 @@ import numpy as np
 from effax import lax
 from effax import numpy as jnp
 from effax.eager.whole import whole
-from effax.effects.types import DType, canonical_shape, finfo, int32, is_inexact, user_dtype
+from effax.effects.types import (
+    DType,
+    bit_width,
+    canonical_shape,
+    default_float,
+    finfo,
+    float32,
+    int32,
+    is_inexact,
+    user_dtype,
+)
 from effax.effects.value import Array, ArrayLike, DTypeLike, Shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.keys import split_words, twin, words_of
@@ -105,12 +115,18 @@ def _rejection(words: Any, count: Any, prob: Any, limit: float) -> Any:
     return lax.while_loop(more, body, start)[1]
 
 
+def _counting_dtype(dtype: Any) -> DType:
+    """The dtype to count in: in narrower floats sums of waiting times would stay where they are."""
+    if not is_inexact(dtype):
+        return default_float()
+    return float32 if bit_width(dtype) < 16 else dtype
+
+
 @whole("shape", "dtype")
 def _binomial(words: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     """Inversion where few successes are expected, rejection elsewhere; NaN for bad parameters."""
     p = jnp.asarray(p)
-    if not is_inexact(p.dtype):
-        p = lax.convert_element_type(p, jnp.result_type(p, 0.0))
+    p = lax.convert_element_type(p, _counting_dtype(p.dtype))
     count, prob = spread(n, shape, p.dtype), jnp.broadcast_to(p, shape)
     rare = prob < 0.5
     q = lax.select(rare, prob, 1.0 - prob)
@@ -168,7 +184,7 @@ def binomial(
 def _multinomial(
     words: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: DType, unroll: int | bool
 ) -> Any:
-    wide = jnp.result_type(n, p, 0.0)
+    wide = _counting_dtype(jnp.result_type(n, p, 0.0))
     remainder = spread(n, shape[:-1], wide)
     columns = jnp.moveaxis(spread(p, shape, wide), -1, 0)
     rest = lax.cumsum(columns, axis=0, reverse=True)

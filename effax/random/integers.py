@@ -16,6 +16,7 @@ from effax.eager.whole import whole
 from effax.effects.types import (
     DType,
     canonical_shape,
+    default_float,
     default_int,
     finfo,
     iinfo,
@@ -226,7 +227,7 @@ def _choose_distinct(words: Any, a: Any, shape: tuple[int, ...], axis: int, n: i
 
 def _inexact(p: Any) -> Any:
     p = jnp.asarray(p)
-    return p if is_inexact(p.dtype) else lax.convert_element_type(p, jnp.result_type(p, 0.0))
+    return p if is_inexact(p.dtype) else lax.convert_element_type(p, default_float())
 
 
 def _taken(a: Any, chosen: Any, shape: tuple[int, ...], axis: int) -> Any:

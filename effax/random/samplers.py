@@ -40,6 +40,11 @@ def uniform_words(
 ) -> Any:
     """Uniform floats from the words of a key: random mantissas under the exponent of 1, less 1."""
     info = finfo(float_dtype("uniform", dtype))
+    if info.bits not in UNSIGNED or not info.nmant:
+        raise TypeError(
+            "uniform numbers are drawn in floats of 8, 16, 32 or 64 bits that have a mantissa, not "
+            f"in {dtype}; draw float32 and convert"
+        )
     width = 8 if info.nmant < 8 else info.bits
     unsigned = UNSIGNED[info.bits]
     bits = random_bits(words, width, shape)
@@ -230,7 +235,7 @@ def exponential(
 @whole("shape", "dtype", "mode")
 def gumbel_words(words: Any, shape: tuple[int, ...], dtype: DType, mode: str) -> Any:
     """Gumbel numbers from the words of a key; `mode` says how far the tail reaches."""
-    info = finfo(dtype)
+    info = finfo(float_dtype("gumbel", dtype))
     if mode == "highest" and dtype == float32:
         return _gumbel_highest(words, shape)
     if mode in ("high", "highest"):

@@ -45,6 +45,10 @@ jsp.stats.t.logpdf(1.9, jnp.array([3.4e38])).round(4) | Array([-2.7238998], dtyp
 lax.reduce_precision(1.1, True, jnp.int8(23)) | Array(0., dtype=float32, weak_type=True)
 lax.integer_pow(3, jnp.array(2)) | Array(9, dtype=int32, weak_type=True)
 lax.split(jnp.arange(2), jnp.array([1, 1]))[1] | Array([1], dtype=int32)
+lax.dot(jnp.ones((1, 3), "int2"), jnp.ones((3, 1), "uint4")) | Array([[3]], dtype=uint4)
+random.binomial(random.key(0), 5, jnp.asarray(1, "float8_e4m3fn")) | Array(5., dtype=float32)
+random.binomial(random.key(0), 5, jnp.asarray(1, "int4")) | Array(5., dtype=float32)
+random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array(1, dtype=int32)
 """
 
 REFUSES = """
@@ -58,6 +62,10 @@ lax.conv_transpose_shape_tuple((1, 1, 2), (1, [1], 1), (1,), "SAME", None) | int
 lax.split(jnp.arange(5), (2.0, 3)) | as an integer: split argument `sizes` is 2.0
 lax.reduce_precision(1.0, 8.0, 23) | as an integer: reduce_precision argument `exponent_bits` is 8.0
 lax.integer_pow(1.0, 2.0) | as an integer: integer_pow argument `y` is 2.0
+jnp.repeat(jnp.zeros(0), jnp.ones(2, int), total_repeat_length=2) | broadcast
+random.uniform(random.key(0), (), "float8_e8m0fnu") | that have a mantissa, not in float8_e8m0fnu
+random.geometric(random.key(0), jnp.ones((), "float4_e2m1fn")) | that have a mantissa
+random.categorical(random.key(0), jnp.ones(2, "int4")) | must be a float dtype, got int4
 """
 
 
