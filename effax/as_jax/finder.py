@@ -37,8 +37,8 @@ class Jax(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name == "_src":
-            return import_module("jax._src")
+        if name in ("_src", "lib"):
+            return import_module(f"jax.{name}")
         found = getattr(effax, name)
         if isinstance(found, ModuleType):
             # `import jax` loads JAX's modules, and programs look for them in `sys.modules`.

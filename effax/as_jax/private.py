@@ -23,6 +23,10 @@ INSTEAD: Final = {
         f"jax.extend.mlir.dialects.{name}": f"jaxlib.mlir.dialects.{name}"
         for name in ("arith", "builtin", "chlo", "func", "math", "scf", "sdy", "stablehlo")
     },
+    **{
+        f"jax.experimental.sparse.{name}": "effax.experimental.sparse"
+        for name in ("ad", "api", "random", "transform", "util")
+    },
     "jax.lib": "effax.as_jax.lib",
     "jax.lib.xla_bridge": "effax.as_jax.lib",
 }

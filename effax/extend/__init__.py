@@ -101,9 +101,12 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
+_ON_DEMAND = frozenset({"backend", "core", "linear_util", "random", "source_info_util"})
+"""Modules with JAX's names."""
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("core", "linear_util", "source_info_util"):  # with JAX's names, and on demand
+    if name in _ON_DEMAND:
         return import_module(f"effax.extend.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from effax.api.compiling.caches import clear_caches as clear_backends
 from effax.api.compiling.caches import clear_caches as clear_in_memory_compilation_cache
-from effax.backends.xla.client import backend as get_backend
+from effax.backends.xla.client import backend
 from effax.backends.xla.device import Device, default_backend
 from effax.backends.xla.device import devices as _devices
 
@@ -18,6 +19,9 @@ __all__ = [
     "get_default_device",
 ]
 __dir__ = __all__.copy
+
+# Programs that changed XLA_FLAGS ask for `get_backend.cache_clear()`. Nothing is remembered here.
+get_backend = lru_cache(maxsize=0)(backend)
 
 
 def backends() -> dict[str, Any]:

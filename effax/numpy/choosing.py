@@ -129,9 +129,9 @@ def nan_to_num(
     Args:
       x: array_like; integers stay as they are, and parts of complex numbers are replaced alone.
       copy: without effect, as arrays can't be written to.
-      nan: the number for NaN.
-      posinf: the number for infinity; by default the largest float of the dtype.
-      neginf: the number for minus infinity; by default the least float of the dtype.
+      nan: the number for NaN, or array_like, which `x` is broadcast with.
+      posinf: that for infinity; by default the largest float of the dtype.
+      neginf: that for minus infinity; by default the least float of the dtype.
 
     >>> nan_to_num(float("nan"))
     Array(0., dtype=float32)
@@ -148,15 +148,17 @@ def nan_to_num(
         )
     info = finfo(real_dtype(dtype))
     infinity = float("inf")
-    values = choose(comparison.ne(values, values), _like(nan, values), values)
     most = float(info.max) if posinf is None else posinf
     least = float(info.min) if neginf is None else neginf
-    values = choose(comparison.eq(values, infinity), _like(most, values), values)
-    return choose(comparison.eq(values, -infinity), _like(least, values), values)
+    values = _replaced(comparison.ne(values, values), nan, values)
+    values = _replaced(comparison.eq(values, infinity), most, values)
+    return _replaced(comparison.eq(values, -infinity), least, values)
 
 
-def _like(value: Any, x: Any) -> Any:
-    """A number or array in the dtype and shape of x."""
+def _replaced(mask: Any, value: Any, x: Any) -> Any:
+    """`x` with a number where the mask holds, or with an array that it is broadcast with."""
     if type(value) in LITERALS:
-        return value
-    return broadcast(cast(value, typeof(x).dtype), typeof(x).shape)
+        return choose(mask, value, x)
+    value = cast(value, typeof(x).dtype)
+    lengths = broadcast_shapes("nan_to_num", (typeof(x).shape, typeof(value).shape))
+    return choose(*(broadcast(operand, lengths) for operand in (mask, value, x)))

@@ -44,6 +44,15 @@ def test_every_form_of_import_gives_effax_itself():
     assert through(IMPORTS) == "12.0\n"
 
 
+def test_modules_that_jaxs_packages_import_are_attributes():
+    program = """
+import jax, jax.extend
+jax.extend.backend.get_backend.cache_clear()
+print(jax.lib.__version__ == jax.lib.xla_bridge.__version__, jax.extend.random.__name__)
+"""
+    assert through(program) == "True effax.extend.random\n"
+
+
 def test_what_a_library_takes_of_the_private_modules():
     program = """
 import jax
@@ -112,7 +121,9 @@ experimental.colocated_python experimental.custom_partitioning experimental.fuse
 experimental.hijax experimental.jax2tf experimental.key_reuse experimental.mosaic
 experimental.pallas experimental.pallas.tpu experimental.pallas.triton experimental.profiler
 experimental.rnn experimental.roofline experimental.scheduling_groups experimental.shard_alike
-experimental.source_mapper experimental.sparse.linalg experimental.topologies
+experimental.source_mapper experimental.sparse.ad experimental.sparse.api
+experimental.sparse.linalg experimental.sparse.random experimental.sparse.transform
+experimental.sparse.util experimental.topologies
 experimental.transfer experimental.xla_metadata extend.backend extend.ifrt_programs
 extend.lowering extend.mlir extend.random extend.sharding interpreters.pxla lib tools
 """
