@@ -25,7 +25,7 @@ from contextvars import ContextVar, Token
 from typing import Any, Final, NoReturn
 from weakref import WeakSet
 
-from effax.effects.absent_settings import ABSENT
+from effax.effects.absent_settings import ABSENT, INDIFFERENT
 from effax.effects.contexts import put
 from effax.effects.interning import Interned, Referable
 
@@ -169,15 +169,15 @@ def read(name: str) -> Any:
     try:
         return _values[name]
     except KeyError:
-        return ABSENT[name]
+        return INDIFFERENT[name] if name in INDIFFERENT else ABSENT[name]
 
 
 def _find(name: str) -> Option:
     bare = name.removeprefix("jax_").removeprefix("effax_")
     option = _options.get(bare)
     if option is None:
-        if bare in ABSENT:
-            return _refused(bare)
+        if bare in INDIFFERENT or bare in ABSENT:
+            return _jaxs_own(bare)
         from difflib import get_close_matches
 
         close = get_close_matches(bare, _options, n=3, cutoff=0.6)
@@ -195,7 +195,7 @@ def update(name: str, val: Any) -> None:
     global _key
     option = _find(name)
     value = option.check(val)
-    if option.name not in _options:
+    if option.name in ABSENT:
         return
     with _lock:
         for watcher in option.watchers:
@@ -251,13 +251,7 @@ class Overriding(ContextDecorator):
         return Overriding(self.name, self.value)
 
 
-UNANSWERED: Final = frozenset(
-    {
-        "cpu_collectives_implementation",
-        "enable_checks",
-        "softmax_custom_jvp",
-    }
-)
+UNANSWERED: Final = frozenset({"cpu_collectives_implementation"})
 """JAX's settings that nothing here answers yet: they are known, and stay as they are by default."""
 
 
@@ -274,11 +268,13 @@ def _answered(name: str, default: Any, check: Check) -> Check:
     return refuse
 
 
-def _refused(name: str) -> Option:
-    """An option of JAX's that nothing here answers: it can be read, and set to its default."""
+def _jaxs_own(name: str) -> Option:
+    """An option of JAX's that nothing here answers; what is absent stays at its default."""
     found = object.__new__(Option)
     found.name, found.text, found.watchers = name, "", []
-    found.check = _answered(name, ABSENT[name], lambda value: value)
+    found.check = lambda value: value
+    if name in ABSENT:
+        found.check = _answered(name, ABSENT[name], found.check)
     return found
 
 
@@ -440,10 +436,10 @@ check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers tha
 debug_nans = _switch("debug_nans", False, "raise where a NaN is made")
 debug_infs = _switch("debug_infs", False, "raise where an infinity is made")
 debug_key_reuse = _switch("debug_key_reuse", False, "raise where a random key is used twice")
-enable_checks = _switch("enable_checks", False, "check the library's own invariants")
+enable_checks = _switch("enable_checks", False, "JAX's checks of itself; without effect")
 enable_custom_prng = _switch("enable_custom_prng", False, "`PRNGKey` makes typed keys")
 threefry_partitionable = _switch("threefry_partitionable", True, "random bits that shard well")
-softmax_custom_jvp = _switch("softmax_custom_jvp", True, "softmax has a derivative of its own")
+softmax_custom_jvp = _switch("softmax_custom_jvp", True, "how JAX derives softmax; without effect")
 random_seed_offset = _number("random_seed_offset", 0, "added to every seed")
 _GENERATORS = ("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32")
 default_prng_impl = _choice("default_prng_impl", "threefry2x32", _GENERATORS, "kind of keys")

@@ -21,9 +21,11 @@ from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, filtered, strip
 from effax.effects.handler import Carrier, bottom, current, outside
 from effax.effects.interning import keep
-from effax.effects.tree import tree_flatten
+from effax.effects.rows import control
+from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.effects.types import ShapedArray, typeof
 from effax.effects.value import Value
-from effax.interpreters.stage import stage
+from effax.interpreters.stage import Stage, Staged, stage
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,6 +59,9 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         calls = _Calls(function, places, names)
         launches, leading, installed = calls.launches, calls.leading, current.get
 
+        def _needs_elements(keywords: Mapping[str, Any]) -> bool:
+            return given is not None and keywords.get(given) is None
+
         @boundary
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
@@ -71,6 +76,10 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                             break
                     if keywords:
                         keywords = _all_opened(keywords)
+                    settings = trace_key()
+                    looked_at = settings.debug_nans or settings.debug_infs
+                    if looked_at and type(top) is not Stage and not _needs_elements(keywords):
+                        return calls.perform(args, keywords)
                     result = function(*args, **keywords)
                     return result if isinstance(result, Value) else as_values(result)
                 if not keywords and len(args) <= leading:
@@ -94,7 +103,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                         pass
                     else:
                         return launch(buffers)
-                if given is not None and keywords.get(given) is None:
+                if _needs_elements(keywords):
                     return as_values(_on_opened(function, args, keywords))
                 return calls.other(args, keywords)
             except Exception as error:
@@ -293,24 +302,40 @@ class _Calls:
 
     def _make(self, key: Any, bound: Arguments, arrays: Sequence[Any]) -> Launch:
         """Stage and compile the function for a call, which is found by this key from now on."""
-        function, name = self.function, self.function.__name__
+        name = self.function.__name__
         refuse_execution(name)
-        trees: list[Any] = []
-
-        def body(*values: Any) -> list[Any]:
-            leaves, tree = tree_flatten(bound.call(function, values))
-            trees[:] = [tree]
-            return leaves
-
         specs = [x.spec for x in arrays]
-        staged = stage(body, [s.type for s in specs], name)
+        staged, tree = self._staged(bound, [s.type for s in specs])
         captured = [asarray(x) for x in staged.captured]
         layout = layout_of([*(x.spec for x in captured), *specs], staged.program, what=name)
         short = len(staged.program.equations) < _SHORT
         made = compiled_program(
             staged.program, layout, captured, specs, single_op=short, shared=True
         )
-        return keep(self.launches, key, made.launch(builder(trees[0])), _LIMIT)
+        return keep(self.launches, key, made.launch(builder(tree)), _LIMIT)
+
+    def _staged(self, bound: Arguments, types: Sequence[ShapedArray]) -> tuple[Staged, Any]:
+        """The function as a program of operands of these types, and the tree of its results."""
+        trees: list[Any] = []
+
+        def body(*values: Any) -> list[Any]:
+            leaves, tree = tree_flatten(bound.call(self.function, values))
+            trees[:] = [tree]
+            return leaves
+
+        return stage(body, types, self.function.__name__), trees[0]
+
+    def perform(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Perform the call as one effect: of what it makes only the results are looked at.
+
+        For `debug_nans` under a handler: a NaN that the function makes and drops is none of the
+        user's.
+        """
+        bound = Arguments.bind(args, keywords, self.places, self.names)
+        staged, tree = self._staged(bound, [*map(typeof, bound.leaves)])
+        name = self.function.__name__
+        results = control.call(*staged.captured, *bound.leaves, program=staged.program, name=name)
+        return tree_unflatten(tree, results)
 
 
 def compiled_calls(function: Callable[..., Any]) -> dict[Any, Launch]:

@@ -8,6 +8,7 @@ import pytest
 import effax
 import effax.nn as nn
 import effax.numpy as jnp
+import effax.scipy as jsp
 from effax import lax
 
 # Each pair asks for the same in two places, which share what is compiled.
@@ -91,3 +92,41 @@ def test_a_nan_at_compile_time_is_found():
 
     with effax.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
         effax.jit(f)(1.0)
+
+
+TRANSFORMS = {
+    "vmap": lambda f: effax.vmap(f)(jnp.array([0.2, 0.7])),
+    "jvp": lambda f: effax.jvp(f, (0.7,), (1.0,)),
+    "vmap of grad": lambda f: effax.vmap(effax.grad(lambda x: f(x).sum()))(jnp.array([0.2, 0.7])),
+}
+DROPS = {
+    "linspace": lambda x: jnp.linspace(-x, x, 3),
+    "median": lambda x: jnp.median(jnp.stack([x, 2 * x])),
+    "var": lambda x: jnp.var(jnp.stack([x, 2 * x])),
+    "geomspace": lambda x: jnp.geomspace(x, 1.0, 3),
+    "ndtri": jsp.special.ndtri,
+    "gamma": lambda x: jsp.stats.gamma.logpdf(x, x),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", DROPS)
+def test_what_a_function_makes_and_drops_is_none_of_the_users(name, transform):
+    """As dLux sets it for its tests: of a function only the results are looked at."""
+    plain = TRANSFORMS[transform](DROPS[name])
+    with effax.debug_nans(True):
+        looked_at = TRANSFORMS[transform](DROPS[name])
+    for x, y in zip(effax.tree.leaves(looked_at), effax.tree.leaves(plain), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_what_a_function_gives_is_looked_at_under_transforms(transform):
+    with effax.debug_nans(True), pytest.raises(FloatingPointError, match="test_nan_places"):
+        TRANSFORMS[transform](lambda x: jnp.median(jnp.stack([x, jnp.log(x - 1)])))
+
+
+def test_lengths_that_depend_on_elements_are_looked_at_under_transforms():
+    with effax.debug_nans(True):
+        found = effax.vmap(lambda x: x + jnp.nonzero(jnp.array([0, 1, 1]))[0].sum())(jnp.ones(2))
+    assert found.tolist() == [4, 4]

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import effax
+import effax.nn as nn
 import effax.numpy as jnp
 from effax.effects import config as settings
-from effax.effects.absent_settings import ABSENT
+from effax.effects.absent_settings import ABSENT, INDIFFERENT
 from effax.effects.config import UNANSWERED, config
 from effax.errors import JaxRuntimeError
 
@@ -27,12 +28,25 @@ def test_what_is_absent_is_refused_by_name(name):
     assert f"jax_{name}" not in config.values
 
 
+@pytest.mark.parametrize("name", [*sorted(INDIFFERENT), "enable_checks", "softmax_custom_jvp"])
+def test_what_chooses_between_ways_of_jax_is_kept_and_changes_nothing(name):
+    default = config.read(name)
+    other = not default if isinstance(default, bool) else 7
+    try:
+        config.update(f"jax_{name}", other)
+        assert getattr(config, f"jax_{name}") == other
+        assert effax.jit(nn.softmax)(jnp.zeros(2)).tolist() == [0.5, 0.5]
+    finally:
+        config.update(f"jax_{name}", default)
+    assert config.read(name) == default
+
+
 @pytest.mark.parametrize("name", sorted(UNANSWERED))
 def test_what_is_not_answered_is_refused_by_name(name):
     value = config.read(name)
-    other = (not value) if isinstance(value, bool) else "mpi"
+    assert value == "gloo"
     with pytest.raises(NotImplementedError, match=f"{name}="):
-        config.update(name, other)
+        config.update(name, "mpi")
 
 
 # ------------------------------------------------------------------------------ transfer guards
