@@ -169,6 +169,8 @@ class ShapedArray:
         """The type of the tangents of its values, by JAX's name."""
         return tangent_type(self)
 
+    at_least_vspace = to_tangent_aval  # an older name, which programs still use (distrax)
+
     def strip_weak_type(self) -> ShapedArray:
         """`strong`, by JAX's name."""
         return self.strong()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -68,6 +69,15 @@ def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
     """Return `promote_dtypes_inexact` of arguments that are checked first."""
     check_arrays(fun_name, *args)
     return promote_dtypes_inexact(*args)
+
+
+def is_constant_dim(d: Any) -> bool:
+    """Return whether a length is a known integer."""
+    try:
+        operator.index(d)
+    except TypeError:
+        return False
+    return True
 
 
 def to_complex_dtype(dtype: Any) -> Any:

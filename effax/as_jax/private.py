@@ -134,8 +134,9 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "compiler": {},  # chex.restrict_backends, which then restricts nothing
     "config": {"config": "effax:config", "update": "effax.effects.config:update"},
-    "core": {  # numpyro, flax
+    "core": {  # numpyro, flax, saiunit
         "trace_state_clean": trace_state_clean,
+        "is_constant_dim": "effax.as_jax.helpers:is_constant_dim",
         "AxisName": Hashable,
         "pytype_aval_mappings": "effax.core:pytype_aval_mappings",
         "Tracer": "effax.core:Tracer",

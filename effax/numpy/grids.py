@@ -36,6 +36,7 @@ from effax.operands.arguments import (
     known_number,
     on_device,
     shape_of,
+    strong,
 )
 from effax.operands.promoting import array, promote_dtypes
 
@@ -246,7 +247,7 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
     [[1, 0], [0, 2]]
     """
     check_arrays("diagflat", v)
-    return diag(ravel(v), k)
+    return diag(strong(ravel(v)), k)
 
 
 def fill_diagonal(

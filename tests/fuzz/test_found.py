@@ -48,6 +48,7 @@ lax.split(jnp.arange(2), jnp.array([1, 1]))[1] | Array([1], dtype=int32)
 lax.dot(jnp.ones((1, 3), "int2"), jnp.ones((3, 1), "uint4")) | Array([[3]], dtype=uint4)
 random.binomial(random.key(0), 5, jnp.asarray(1, "float8_e4m3fn")) | Array(5., dtype=float32)
 random.binomial(random.key(0), 5, jnp.asarray(1, "int4")) | Array(5., dtype=float32)
+jnp.diagflat(0.5, k=1)[0] | Array([0. , 0.5], dtype=float32)
 jnp.nan_to_num(jnp.array([jnp.nan, 3]), nan=jnp.ones((2, 1))).tolist() | [[1.0, 3.0], [1.0, 3.0]]
 random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array(1, dtype=int32)
 """

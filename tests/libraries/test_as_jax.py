@@ -63,6 +63,9 @@ from jax._src.dtypes import to_complex_dtype
 assert to_complex_dtype("float32") == "complex64" and to_complex_dtype("float64") == "complex128"
 import jax._src.dispatch
 assert jax._src.dispatch.wait_for_tokens is jax.effects_barrier
+from jax._src.core import is_constant_dim
+assert is_constant_dim(3) and not is_constant_dim(2.5)
+assert jax.typeof(jax.numpy.ones(3, int)).at_least_vspace().dtype == jax.dtypes.float0
 assert trace_state_clean() and dict in _registry and int not in _registry
 print(jax.jit(lambda x: x + trace_state_clean())(1.0))
 """
