@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
+from functools import partial
 from typing import Any, Final, NoReturn
 from weakref import WeakSet
 
@@ -51,7 +52,6 @@ class Settings(Referable):
         "default_matmul_precision",
         "default_prng_impl",
         "disable_jit",
-        "enable_checks",
         "enable_custom_prng",
         "enable_x64",
         "explicit_x64_dtypes",
@@ -61,7 +61,6 @@ class Settings(Referable):
         "numpy_dtype_promotion",
         "numpy_rank_promotion",
         "random_seed_offset",
-        "softmax_custom_jvp",
         "threefry_partitionable",
         "xla_metadata",
     )
@@ -76,7 +75,6 @@ class Settings(Referable):
     default_matmul_precision: str | None
     default_prng_impl: str
     disable_jit: bool
-    enable_checks: bool
     enable_custom_prng: bool
     enable_x64: bool
     explicit_x64_dtypes: str
@@ -86,7 +84,6 @@ class Settings(Referable):
     numpy_dtype_promotion: str
     numpy_rank_promotion: str
     random_seed_offset: int
-    softmax_custom_jvp: bool
     threefry_partitionable: bool
     xla_metadata: tuple[tuple[str, Any], ...]
 
@@ -130,7 +127,7 @@ class _Scope:
 _lock: Final = threading.RLock()
 # Two are no options: `set_mesh` and `set_xla_metadata` set them, for a while and for one thread.
 _defaults: Final[dict[str, Any]] = {"mesh": None, "xla_metadata": ()}
-_values: Final[dict[str, Any]] = dict(_defaults)
+_values: Final[dict[str, Any]] = {**ABSENT, **INDIFFERENT, **_defaults}
 _interned: Final = Interned[tuple[Any, ...], Settings]()
 _scopes: Final[WeakSet[_Scope]] = WeakSet()
 _scope: Final[ContextVar[_Scope | None]] = ContextVar("effax.config", default=None)
@@ -166,10 +163,7 @@ def read(name: str) -> Any:
     scope = _scope.get()
     if scope is not None and name in scope.overrides:
         return scope.overrides[name]
-    try:
-        return _values[name]
-    except KeyError:
-        return INDIFFERENT[name] if name in INDIFFERENT else ABSENT[name]
+    return _values[name]
 
 
 def _find(name: str) -> Option:
@@ -177,7 +171,7 @@ def _find(name: str) -> Option:
     option = _options.get(bare)
     if option is None:
         if bare in INDIFFERENT or bare in ABSENT:
-            return _jaxs_own(bare)
+            return _unread(bare)
         from difflib import get_close_matches
 
         close = get_close_matches(bare, _options, n=3, cutoff=0.6)
@@ -251,31 +245,21 @@ class Overriding(ContextDecorator):
         return Overriding(self.name, self.value)
 
 
-UNANSWERED: Final = frozenset({"cpu_collectives_implementation"})
-"""JAX's settings that nothing here answers yet: they are known, and stay as they are by default."""
-
-
-def _answered(name: str, default: Any, check: Check) -> Check:
-    def refuse(value: Any) -> Any:
-        found = check(value)
-        if found != default:
-            raise NotImplementedError(
-                f"effax has no setting {name}={found!r}: only its default value, {default!r}, is "
-                "accepted; leave it there"
-            )
-        return found
-
-    return refuse
-
-
-def _jaxs_own(name: str) -> Option:
-    """An option of JAX's that nothing here answers; what is absent stays at its default."""
+def _unread(name: str) -> Option:
+    """An option of JAX's that nothing here reads; one that is absent stays at its default."""
     found = object.__new__(Option)
     found.name, found.text, found.watchers = name, "", []
-    found.check = lambda value: value
-    if name in ABSENT:
-        found.check = _answered(name, ABSENT[name], found.check)
+    found.check = partial(_stays, name) if name in ABSENT else lambda value: value
     return found
+
+
+def _stays(name: str, value: Any) -> Any:
+    if value != ABSENT[name]:
+        raise NotImplementedError(
+            f"effax has no setting {name}={value!r}: only its default value, {ABSENT[name]!r}, is "
+            "accepted; leave it there"
+        )
+    return value
 
 
 class Option:
@@ -290,7 +274,7 @@ class Option:
     def __init__(self, name: str, default: Any, text: str, check: Check, parse: Parse) -> None:
         self.name = name
         self.text = text
-        self.check = _answered(name, default, check) if name in UNANSWERED else check
+        self.check = check
         self.watchers: list[Callable[[Any], None]] = []
         _options[name] = self
         _defaults[name] = default
@@ -436,10 +420,8 @@ check_tracer_leaks = _switch("check_tracer_leaks", False, "look for carriers tha
 debug_nans = _switch("debug_nans", False, "raise where a NaN is made")
 debug_infs = _switch("debug_infs", False, "raise where an infinity is made")
 debug_key_reuse = _switch("debug_key_reuse", False, "raise where a random key is used twice")
-enable_checks = _switch("enable_checks", False, "JAX's checks of itself; without effect")
 enable_custom_prng = _switch("enable_custom_prng", False, "`PRNGKey` makes typed keys")
 threefry_partitionable = _switch("threefry_partitionable", True, "random bits that shard well")
-softmax_custom_jvp = _switch("softmax_custom_jvp", True, "how JAX derives softmax; without effect")
 random_seed_offset = _number("random_seed_offset", 0, "added to every seed")
 _GENERATORS = ("threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32")
 default_prng_impl = _choice("default_prng_impl", "threefry2x32", _GENERATORS, "kind of keys")
@@ -466,6 +448,10 @@ fast_paths = Option(
 default_device = Option(
     "default_device", None, "where arrays and results go", lambda value: value, lambda text: text
 )
+
+# Public names of settings that choose between ways of JAX's.
+enable_checks = _unread("enable_checks")
+softmax_custom_jvp = _unread("softmax_custom_jvp")
 
 # Settings that are read when something happens.
 use_high_dynamic_range_gumbel = _switch(
@@ -505,7 +491,6 @@ transfer_guard_device_to_device = _guard("transfer_guard_device_to_device", "bet
 platforms = _text("platforms", None, "back-ends to load, comma separated, the default one first")
 platform_name = _text("platform_name", None, "the default back-end")
 num_cpu_devices = _number("num_cpu_devices", -1, "CPU devices to make; -1: one, or XLA_FLAGS'")
-cpu_collectives_implementation = _text("cpu_collectives_implementation", "gloo", "across processes")
 cpu_enable_async_dispatch = _switch("cpu_enable_async_dispatch", True, "CPU calls return at once")
 keep_freed_memory = _switch(
     "keep_freed_memory", False, "keep pages of freed CPU buffers, in one arena of the process"

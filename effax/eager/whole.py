@@ -76,10 +76,10 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                             break
                     if keywords:
                         keywords = _all_opened(keywords)
-                    settings = trace_key()
-                    looked_at = settings.debug_nans or settings.debug_infs
-                    if looked_at and type(top) is not Stage and not _needs_elements(keywords):
-                        return calls.perform(args, keywords)
+                    if type(top) is not Stage and not _needs_elements(keywords):
+                        settings = trace_key()
+                        if settings.debug_nans or settings.debug_infs:
+                            return calls.perform(args, keywords)
                     result = function(*args, **keywords)
                     return result if isinstance(result, Value) else as_values(result)
                 if not keywords and len(args) <= leading:

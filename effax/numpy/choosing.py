@@ -159,6 +159,4 @@ def _replaced(mask: Any, value: Any, x: Any) -> Any:
     """`x` with a number where the mask holds, or with an array that it is broadcast with."""
     if type(value) in LITERALS:
         return choose(mask, value, x)
-    value = cast(value, typeof(x).dtype)
-    lengths = broadcast_shapes("nan_to_num", (typeof(x).shape, typeof(value).shape))
-    return choose(*(broadcast(operand, lengths) for operand in (mask, value, x)))
+    return _where(mask, cast(value, typeof(x).dtype), x)

@@ -14,7 +14,7 @@ import effax.nn as nn
 import effax.numpy as jnp
 from effax.effects import config as settings
 from effax.effects.absent_settings import ABSENT, INDIFFERENT
-from effax.effects.config import UNANSWERED, config
+from effax.effects.config import config
 from effax.errors import JaxRuntimeError
 
 
@@ -28,7 +28,7 @@ def test_what_is_absent_is_refused_by_name(name):
     assert f"jax_{name}" not in config.values
 
 
-@pytest.mark.parametrize("name", [*sorted(INDIFFERENT), "enable_checks", "softmax_custom_jvp"])
+@pytest.mark.parametrize("name", sorted(INDIFFERENT))
 def test_what_chooses_between_ways_of_jax_is_kept_and_changes_nothing(name):
     default = config.read(name)
     other = not default if isinstance(default, bool) else 7
@@ -39,14 +39,6 @@ def test_what_chooses_between_ways_of_jax_is_kept_and_changes_nothing(name):
     finally:
         config.update(f"jax_{name}", default)
     assert config.read(name) == default
-
-
-@pytest.mark.parametrize("name", sorted(UNANSWERED))
-def test_what_is_not_answered_is_refused_by_name(name):
-    value = config.read(name)
-    assert value == "gloo"
-    with pytest.raises(NotImplementedError, match=f"{name}="):
-        config.update(name, "mpi")
 
 
 # ------------------------------------------------------------------------------ transfer guards

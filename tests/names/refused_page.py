@@ -62,12 +62,11 @@ def modules() -> str:
 
 def settings() -> str:
     """Settings that can be read, and change nothing."""
-    indifferent = {*absent_settings.INDIFFERENT, "enable_checks", "softmax_custom_jvp"}
     return (
         "## Settings\n\nThese settings of `jax.config` keep their value, since nothing here answers "
         f"them:\n{_listed(sorted(absent_settings.ABSENT))}.\n\n"
         "These choose how JAX does something, or how fast, never what. They can be set, and change "
-        f"nothing here:\n{_listed(sorted(indifferent))}."
+        f"nothing here:\n{_listed(sorted(absent_settings.INDIFFERENT))}."
     )
 
 
