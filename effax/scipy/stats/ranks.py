@@ -130,6 +130,8 @@ def rankdata(
     _check_policy("rankdata", nan_policy)
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f"unknown method '{method}'")
+    if axis is not None:
+        canonical_axis(axis, jnp.ndim(a))  # a number has no axis, as in SciPy
     x, position = _lanes("rankdata", a, axis)
     if 0 in x.shape:
         return jnp.zeros(jnp.shape(a) if axis is not None else x.shape, dtype=float)
