@@ -36,7 +36,7 @@ class Bottom:
     there, it asks `bottom`, whose attributes `effax.api.surface.start` sets.
     """
 
-    __slots__ = ("__weakref__", "array", "discharge", "perform", "sharding_of", "together")
+    __slots__ = ("__weakref__", "bind", "discharge", "perform", "sharding_of", "together")
 
     outer: ClassVar[None] = None
     live: ClassVar[bool] = True
@@ -50,8 +50,8 @@ class Bottom:
     """Computes what a function of several effects performs as one operation; see `Handler`."""
     discharge: Callable[[Effect, tuple[Any, ...], dict[str, Any]], Any]
     """Performs a higher-order effect that is given references, on values made of their contents."""
-    array: Callable[[Any], Any]
-    """Makes an array of a Python number, for programs that bind JAX's primitives to numbers."""
+    bind: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+    """Performs an effect with parameters by JAX's names, for programs that bind its primitives."""
     sharding_of: Callable[..., Any]
     """Makes the `sharding` that a type describes, over a mesh where the type itself names none."""
 

@@ -11,147 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from effax.effects.handler import bottom
+from effax.effects.contexts import put
+from effax.effects.handler import bottom, current
 from effax.effects.provenance import tags_of
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
     from effax.effects.program import Equation, Variable
     from effax.effects.types import ShapedArray
-
-
-_CALLED: Final = {"call_jaxpr": "program"}
-ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
-    "all_gather": {"axis_name": "axes", "all_gather_dimension": "axis", "axis_size": "size"},
-    "all_to_all": {"axis_name": "axes", "split_axis": "split", "concat_axis": "concat"},
-    "bitcast_convert_type": {"new_dtype": "dtype"},
-    "broadcast_in_dim": {"broadcast_dimensions": "dims"},
-    "call": {"jaxpr": "program"},
-    "concatenate": {"dimension": "axis"},
-    "convert_element_type": {"new_dtype": "dtype"},
-    "custom_jvp_call": _CALLED,
-    "custom_vjp_call": _CALLED,
-    "pad": {"padding_config": "config"},
-    "pure_callback": {"result_avals": "result_types"},
-    "ppermute": {"axis_name": "axes"},
-    "reduce_scatter": {"axis_name": "axes", "scatter_dimension": "axis", "axis_size": "size"},
-    "remat": {"jaxpr": "program"},
-    "reshape": {"new_sizes": "shape"},
-    "rev": {"dimensions": "dims"},
-    "scan": {"jaxpr": "body", "num_consts": "consts", "num_carry": "carry"},
-    "slice": {"start_indices": "start", "limit_indices": "limit"},
-    "while": {
-        "cond_jaxpr": "cond",
-        "body_jaxpr": "body",
-        "cond_nconsts": "cond_consts",
-        "body_nconsts": "body_consts",
-    },
-}
-"""JAX's names for the attributes of effects, mapped to effax's."""
-
-_FUNCTIONS: Final = (
-    *("cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt"),
-    *("tan", "tanh"),
-)
-CONSTANTS: Final[dict[str, dict[str, Any]]] = {
-    **{name: {"accuracy": None} for name in _FUNCTIONS},
-    **{name: {"sharding": None} for name in ("broadcast_in_dim", "iota", "pure_callback")},
-    **{
-        name: {"out_sharding": None}
-        for name in ("conv_general_dilated", "dot_general", "reduce_sum", "rng_bit_generator")
-    },
-    "convert_element_type": {"sharding": None, "weak_type": False},
-    **{
-        name: {"axis_index_groups": None}
-        for name in ("all_gather", "all_to_all", "pmax", "pmin", "psum", "reduce_scatter")
-    },
-    "qr": {"pivoting": False, "use_magma": None},
-    "reshape": {"dimensions": None, "sharding": None},
-    "svd": {"algorithm": None, "subset_by_index": None},
-}
-"""Further parameters of JAX's primitives, of choices that effax does not have: their values."""
-
-
-PRIMITIVES: Final = {
-    "call": "jit",
-    "linear_solve": "custom_linear_solve",
-    "pivots_to_permutation": "lu_pivots_to_permutation",
-    "ref_get": "get",
-    "remat": "remat2",
-    "with_sharding_constraint": "sharding_constraint",
-    **{f"scatter_{how}": f"scatter-{how}" for how in ("add", "max", "min", "mul")},
-}
-"""JAX's names for the effects that it calls otherwise."""
-
-
-class Renamed:
-    """An effect under JAX's name: it equals the effect, and is one key with it."""
-
-    __slots__ = ("effect", "name")
-
-    def __init__(self, effect: Effect) -> None:
-        self.effect = effect
-        self.name = PRIMITIVES[effect.name]
-
-    def __eq__(self, other: object) -> bool:
-        return self.effect is unnamed(other)
-
-    def __hash__(self) -> int:
-        return hash(self.effect)
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def __getattr__(self, part: str) -> Any:
-        return getattr(self.effect, part)
-
-    def __call__(self, *operands: Any, **attributes: Any) -> Any:
-        """Perform the effect."""
-        return self.effect(*operands, **attributes)
-
-    def __reduce__(self) -> Any:
-        return named, (self.effect,)
-
-
-_renamed: Final[dict[Effect, Renamed]] = {}
-
-
-def named(effect: Effect) -> Any:
-    """Return the effect under JAX's name: itself, where JAX has the same name for it."""
-    if effect.name not in PRIMITIVES:
-        return effect
-    return _renamed.setdefault(effect, Renamed(effect))
-
-
-def unnamed(primitive: Any) -> Any:
-    """Return the effect itself, which JAX's name may be around."""
-    return primitive.effect if type(primitive) is Renamed else primitive
-
-
-def params_of(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return an effect's attributes under effax's and JAX's names, with JAX's further ones."""
-    found = {**CONSTANTS.get(name, {}), **attributes}
-    for new, old in ATTRIBUTES.get(name, {}).items():
-        found[new] = attributes[old]
-    if name in ("argmax", "argmin"):
-        found["axes"] = (attributes["axis"],)
-    return found
-
-
-def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return an effect's attributes from parameters under effax's names, JAX's, or both."""
-    found = dict(params)
-    for new, old in ATTRIBUTES.get(name, {}).items():
-        if new in found:
-            value = found.pop(new)
-            found.setdefault(old, value)
-    for new, constant in CONSTANTS.get(name, {}).items():
-        if new in found and found[new] is constant:
-            del found[new]
-    if name in ("argmax", "argmin") and "axes" in found:
-        (axis,) = found.pop("axes")
-        found.setdefault("axis", axis)
-    return found
 
 
 class SourceInfo(NamedTuple):
@@ -291,6 +158,8 @@ class EquationNames:
     @property
     def primitive(self) -> Any:
         """The effect, with JAX's name; `primitive.bind` performs it."""
+        from effax.effects.jax_primitives import named
+
         return named(self.effect)
 
     @property
@@ -306,6 +175,8 @@ class EquationNames:
     @property
     def params(self) -> dict[str, Any]:
         """The attributes, by our names and by JAX's."""
+        from effax.effects.jax_primitives import params_of
+
         return params_of(self.effect.name, self.attributes)
 
     @property
@@ -323,6 +194,8 @@ class EquationNames:
         Raises:
           TypeError: for any other name.
         """
+        from effax.effects.jax_primitives import attributes_of, unnamed
+
         effect = unnamed(parts.pop("primitive", self.effect))
         params = parts.pop("params", self.attributes)
         where = parts.pop("source_info", self.source_info)
@@ -352,13 +225,18 @@ class EffectNames:
     def bind(self, *operands: Any, **attributes: Any) -> Any:
         """Perform it: the same as calling it, with attributes by our names or by JAX's.
 
-        Where all operands are Python numbers, they are taken for arrays first.
+        Where all operands are Python numbers, they are taken for arrays first. Scalars among arrays
+        are broadcast, and programs may have constants, as in JAX.
         """
-        for part in attributes.pop("subfuns", ()):
-            attributes |= part.attributes
-        if operands and all(isinstance(x, (int, float, complex)) for x in operands):
-            operands = tuple(map(bottom.array, operands))
-        return self(*operands, **attributes_of(self.name, attributes))  # type: ignore[operator]
+        return bottom.bind(self, operands, attributes)
+
+    def bind_with_trace(self, trace: Any, args: Any, avals: Any, params: dict[str, Any]) -> Any:
+        """Bind it with a handler on top of the stack, by JAX's protocol of traces."""
+        token = put(current, trace)
+        try:
+            return self.bind(*args, **params)
+        finally:
+            current.reset(token)
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of `bind` besides the operands.

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect
-from effax.effects.jaxpr import unnamed
+from effax.effects.jax_primitives import also, unnamed
 from effax.effects.rows import elementwise
 from effax.effects.tree import register_pytree_node
 from effax.effects.types import ShapedArray, tangent_type, typeof
@@ -47,7 +47,7 @@ JVPTrace = dual.JVP
 JVPTracer = dual.Dual
 zeros_like_aval = dual.zeros
 add_jaxvals = add_cotangents
-add_jaxvals_p = elementwise.add
+add_jaxvals_p = also("add_any", elementwise.add)
 
 
 @attrs.frozen(slots=True)

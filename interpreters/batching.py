@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from effax.effects.effect import Effect
-from effax.effects.jaxpr import unnamed
+from effax.effects.jax_primitives import unnamed
 from effax.effects.rows.shape import move_axis
 from effax.effects.types import typeof
 from effax.interpreters.batch import batched as column

@@ -15,7 +15,7 @@ from typing import Any, Final
 import attrs
 
 from effax.effects.effect import Effect
-from effax.effects.jaxpr import unnamed
+from effax.effects.jax_primitives import unnamed
 from effax.effects.types import ShapedArray
 
 __all__ = ["LoweringRuleContext", "lower_fun", "register_lowering"]

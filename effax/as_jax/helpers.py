@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import effax.numpy as jnp
+from effax import random
 from effax.lax import dtype, full_like
 from effax.operands import promoting
 from effax.operands.arguments import check_arrays
@@ -88,3 +89,27 @@ def to_complex_dtype(dtype: Any) -> Any:
 def constant_like(example: Any, value: Any) -> Any:
     """Return a scalar of the dtype of an example."""
     return full_like(value, value, dtype(example), ())
+
+
+def _threefry(words: Any) -> Any:
+    return random.wrap_key_data(words, impl="threefry2x32")
+
+
+def threefry_seed(seed: Any) -> Any:
+    """Return the words of a key of a seed."""
+    return random.key_data(random.key(seed, impl="threefry2x32"))
+
+
+def threefry_split(key: Any, shape: Sequence[int]) -> Any:
+    """Return the words of keys made of one key's words."""
+    return random.key_data(random.split(_threefry(key), tuple(shape)))
+
+
+def threefry_fold_in(key: Any, data: Any) -> Any:
+    """Return the words of the key made of one key's words and a number."""
+    return random.key_data(random.fold_in(_threefry(key), data))
+
+
+def threefry_random_bits(key: Any, bit_width: int, shape: Sequence[int]) -> Any:
+    """Return random integers of so many bits for the words of a key."""
+    return random.bits(_threefry(key), tuple(shape), f"uint{bit_width}")

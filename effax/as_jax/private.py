@@ -87,6 +87,15 @@ class _GlobalState:
         return None if job is None else job.address
 
 
+class _TraceContext:
+    """The stack of handlers, as JAX's private module keeps it: `trace_ctx.trace`."""
+
+    @property
+    def trace(self) -> Any:
+        """The handler on top of it."""
+        return innermost()
+
+
 class _ThreadResources:
     """The mesh in context, as JAX's private module keeps it: `thread_resources.env`."""
 
@@ -117,10 +126,6 @@ class _Registered(Mapping[type, Any]):
         return 0
 
 
-class _Typed(type):
-    """A class of JAX's typed numbers, which nothing here is an instance of."""
-
-
 # module -> name -> the object itself, or its place: `module:name`, or `module:` for a module.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {},
@@ -140,6 +145,8 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "AxisName": Hashable,
         "pytype_aval_mappings": "effax.core:pytype_aval_mappings",
         "Tracer": "effax.core:Tracer",
+        "full_lower": "effax.extend.tracing:full_lower",  # quax
+        "trace_ctx": _TraceContext(),  # quax's tests
     },
     "debugging": {"debug_callback": "effax.debug:callback", "debug_print": "effax.debug:print"},
     "dispatch": {"wait_for_tokens": "effax:effects_barrier"},  # equinox
@@ -164,10 +171,23 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "lib.mlir": {"ir": "jaxlib.mlir.ir:"},
     "lib.mlir.dialects": {"hlo": "jaxlib.mlir.dialects.stablehlo:"},  # JAX's page on primitives
     "literals": {  # equinox, quax
-        name: _Typed(name, (), {})
+        name: f"effax.extend.typed_numbers:{name}"
         for name in ("TypedInt", "TypedFloat", "TypedComplex", "TypedNdArray")
     },
     "mesh": {"thread_resources": _ThreadResources()},  # axlearn, Orbax, maxtext
+    "numpy.array_methods": {  # unxt
+        "_IndexUpdateHelper": "effax.numpy.indexing:ArrayAt",
+        "_IndexUpdateRef": "effax.numpy.indexing:IndexUpdateHelper",
+    },
+    "numpy.index_tricks": {  # quaxed
+        name: f"effax.numpy.tricks:{name}" for name in ("CClass", "RClass")
+    },
+    "numpy.vectorize": {  # quaxed
+        "_apply_excluded": "effax.as_jax.vectorizing:apply_excluded",
+        "_check_output_dims": "effax.as_jax.vectorizing:check_output_dims",
+        "_parse_gufunc_signature": "effax.numpy.mapping:parse_signature",
+        "_parse_input_dimensions": "effax.as_jax.vectorizing:parse_input_dimensions",
+    },
     "numpy.util": {  # s2fft; programs that add functions to jax.numpy
         "check_arraylike": "effax.operands.arguments:check_arrays",
         **{
@@ -188,6 +208,12 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "random": {"Shape": "effax.effects.value:Shape"},
     "random.prng": {  # pickles of keys
         name: "effax.keys.arrays:KeyArray" for name in ("KeyArray", "PRNGKeyArray")
+    },
+    "random.threefry2x32": {  # quax
+        name: f"effax.as_jax.helpers:{name}"
+        for name in (
+            *("threefry_fold_in", "threefry_random_bits", "threefry_seed", "threefry_split"),
+        )
     },
     "scipy": {},
     "state": {},
@@ -220,8 +246,8 @@ _FAMILIES: Final = {
     "lax": "control_flow control_flow.conditionals control_flow.loops control_flow.solves "
     "convolution fft lax parallel slicing special windowed_reductions",
     "nn": "functions",
-    "numpy": "array_creation einsum indexing lax_numpy polynomial reductions setops sorting ufuncs "
-    "util vectorize",
+    "numpy": "array_creation einsum index_tricks indexing lax_numpy polynomial reductions setops "
+    "sorting ufuncs util vectorize",
     "ops": "scatter special",
     "scipy.optimize": "bfgs line_search minimize",
 }

@@ -6,7 +6,13 @@ import functools
 from collections.abc import Callable, Generator
 from typing import Any
 
-__all__ = ["WrappedFun", "transformation", "transformation_with_aux", "wrap_init"]
+__all__ = [
+    "WrappedFun",
+    "merge_linear_aux",
+    "transformation",
+    "transformation_with_aux",
+    "wrap_init",
+]
 
 
 class WrappedFun:
@@ -108,3 +114,30 @@ def transformation_with_aux(
         return kept(fun), aux
 
     return transformed
+
+
+def merge_linear_aux(aux1: Callable[[], Any], aux2: Callable[[], Any]) -> tuple[bool, Any]:
+    """Return what else was found by whichever of two transformed functions was called.
+
+    Args:
+      aux1: the function that `transformation_with_aux` gave beside the first.
+      aux2: that beside the second.
+
+    Returns:
+      Whether it is of the first, which is asked first, and what was found.
+
+    Raises:
+      ValueError: where neither was called.
+
+    >>> @transformation_with_aux
+    ... def counted(x):
+    ...     result = yield (x,), {}
+    ...     yield result, 1
+    >>> (first, one), (_, two) = counted(wrap_init(abs)), counted(wrap_init(abs))
+    >>> first.call_wrapped(-2), merge_linear_aux(one, two)
+    (2, (True, 1))
+    """
+    try:
+        return True, aux1()
+    except ValueError:
+        return False, aux2()

@@ -18,13 +18,23 @@ from typing import Any
 from effax.backends.xla.array import asarray
 from effax.backends.xla.dispatch import host_rules
 from effax.effects.effect import LITERALS, Effect, named_effect
+from effax.effects.jax_primitives import Renamed, Unperformed
 from effax.effects.types import ShapedArray
 from effax.extend import foreign_rules
 
 _PLAIN = (*LITERALS, list, tuple)
 
 
-class Primitive(Effect):
+class _Primitives(type):
+    """The metaclass of `Primitive`, of which all effects are instances, under JAX's names too."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        if "_title" in cls.__dict__:  # `Primitive` itself
+            return isinstance(value, (Effect, Renamed, Unperformed))
+        return type.__instancecheck__(cls, value)
+
+
+class Primitive(Effect, metaclass=_Primitives):
     """An operation with a name; its other properties are defined by methods.
 
     Its impl computes eager calls, on arrays; its abstract evaluation gives the types of results.

@@ -1,5 +1,7 @@
 """Linear algebra in `lax`: factorisations of batches of matrices, and triangular systems."""
 
+from typing import Any
+
 from effax.lax.algorithms import EighImplementation as EighImplementation
 from effax.lax.algorithms import EigImplementation as EigImplementation
 from effax.lax.algorithms import SvdAlgorithm as SvdAlgorithm
@@ -44,3 +46,12 @@ __all__ = [
     "tridiagonal_solve",
 ]
 __dir__ = __all__.copy
+
+
+def __getattr__(name: str) -> Any:
+    """`lu_p` is the effect `lu`, as in `extend.core.primitives`."""
+    if name.endswith("_p") and not name.startswith("_"):
+        from effax.api.surface import primitives
+
+        return getattr(primitives, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

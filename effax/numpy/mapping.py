@@ -187,7 +187,7 @@ def _mapped(function: Callable[..., Any], values: list[Any], inputs: list[Core],
     lengths: dict[str, int] = {}
     for x, core in zip(values, inputs, strict=True):
         try:
-            _learn(lengths, typeof(x).shape, core, exactly=False)
+            learn_lengths(lengths, typeof(x).shape, core, exactly=False)
         except ValueError as error:
             shapes = ", ".join(str(typeof(v).shape) for v in values)
             raise ValueError(
@@ -197,7 +197,7 @@ def _mapped(function: Callable[..., Any], values: list[Any], inputs: list[Core],
         typeof(x).shape[: typeof(x).ndim - len(c)] for x, c in zip(values, inputs, strict=True)
     ]
     common = broadcast_shapes(*outers) if outers else ()
-    checked = function if cores is None else _checked(function, lengths, cores[1])
+    checked = function if cores is None else checked_results(function, lengths, cores[1])
     padded = [(1,) * (len(common) - len(o)) + o for o in outers]
     squeezed = [
         squeeze(x, tuple(i for i, n in enumerate(o) if n == 1))
@@ -218,7 +218,9 @@ def _mapped(function: Callable[..., Any], values: list[Any], inputs: list[Core],
     return expand_dims(result, tuple(sorted(unmapped)))
 
 
-def _learn(lengths: dict[str, int], shape: tuple[int, ...], core: Core, exactly: bool) -> None:
+def learn_lengths(
+    lengths: dict[str, int], shape: tuple[int, ...], core: Core, exactly: bool
+) -> None:
     """Note the lengths of core axes; raise `ValueError` where they are others than known."""
     if exactly and len(shape) != len(core):
         raise ValueError(f"output shape {shape} does not match core dimensions {core}")
@@ -233,7 +235,7 @@ def _learn(lengths: dict[str, int], shape: tuple[int, ...], core: Core, exactly:
             raise ValueError(f"inconsistent size for core dimension {name!r}: {n} vs {known}")
 
 
-def _checked(
+def checked_results(
     function: Callable[..., Any], lengths: dict[str, int], outputs: list[Core]
 ) -> Callable[..., Any]:
     """The function, its results compared with the signature."""
@@ -253,7 +255,7 @@ def _checked(
         for x, core in zip(results, outputs, strict=True):
             # A pytree that has a shape is as good as an array.
             lengths_of_x = x.shape if hasattr(x, "shape") else typeof(x).shape
-            _learn(known, lengths_of_x, core, exactly=True)
+            learn_lengths(known, lengths_of_x, core, exactly=True)
         return result
 
     return checked

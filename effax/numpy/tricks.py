@@ -20,8 +20,8 @@ from effax.operands.promoting import asarray
 class _Concatenation:
     """`r_[a, 0:3, 5]`: arrays, ranges and numbers, joined along an axis."""
 
-    def __init__(self, axis: int, ndmin: int, trans1d: int) -> None:
-        self.settings = axis, ndmin, trans1d
+    settings: tuple[int, int, int]
+    """The axis to join along, the least rank, and where the axes of a part of less rank begin."""
 
     def __getitem__(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)
@@ -68,14 +68,26 @@ class _Concatenation:
         return array if ndmin or given else ravel(array)
 
 
-r_ = _Concatenation(0, 1, -1)
+class RClass(_Concatenation):
+    """The class of `r_`."""
+
+    settings = 0, 1, -1
+
+
+class CClass(_Concatenation):
+    """The class of `c_`."""
+
+    settings = -1, 2, 0
+
+
+r_ = RClass()
 """Arrays, ranges and numbers one after the other.
 
 >>> r_[1, 3:5].tolist()
 [1, 3, 4]
 """
 
-c_ = _Concatenation(-1, 2, 0)
+c_ = CClass()
 """Arrays, ranges and numbers as columns.
 
 >>> c_[np.array([1, 2]), np.array([3, 4])].tolist()

@@ -101,7 +101,9 @@ def test_effects_have_jaxs_names_and_are_keys_by_them():
 def test_primitives_that_no_program_has_are_keys_alone():
     from effax.extend.core.primitives import add_jaxvals_p, squeeze_p
 
-    assert add_jaxvals_p is lax.add_p is ad.add_jaxvals_p
+    assert add_jaxvals_p is ad.add_jaxvals_p is not lax.add_p
+    assert {lax.add_p: "sum", add_jaxvals_p: "cotangents"}[lax.add_p] == "sum"
+    assert add_jaxvals_p.bind(X, X).tolist() == (X + X).tolist()
     assert squeeze_p is lax.squeeze_p and squeeze_p.name == "squeeze"
     with pytest.raises(NotImplementedError, match="programs of effax have others"):
         squeeze_p.bind(X, dimensions=(0,))

@@ -154,6 +154,11 @@ class SymbolicZero(RuleLeaf):
         self.type = type
 
     @property
+    def aval(self) -> ShapedArray:
+        """The type, by its name in JAX."""
+        return self.type
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
         return self.type.shape

@@ -11,23 +11,27 @@ here. It is there for programs that walk over programs, whose tables of rules ha
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from effax.effects.effect import find_effect
-from effax.effects.jaxpr import named
+from effax.effects.jax_primitives import Unperformed, also, named
 
 _OTHERS: Final = {
-    "add_any_p": "add",
-    "add_jaxvals_p": "add",
     "jit_p": "call",
-    "call_p": "call",
-    "closed_call_p": "call",
-    "core_call_p": "call",
     "sharding_constraint_p": "with_sharding_constraint",
     "get_p": "ref_get",
     "lu_pivots_to_permutation_p": "pivots_to_permutation",
 }
 """JAX's names that differ from effax's by more than the ending `_p`."""
+
+_ALSO: Final = {
+    "add_any": ("add_any", "add"),
+    "add_jaxvals": ("add_any", "add"),
+    "call": ("call", "call"),
+    "closed_call": ("closed_call", "call"),
+    "core_call": ("call", "call"),
+}
+"""JAX's further primitives for effects that have a name of JAX's already: the name, the effect."""
 
 _UNPERFORMED: Final = frozenset(
     {
@@ -44,27 +48,6 @@ _UNPERFORMED: Final = frozenset(
 """JAX's primitives that are no single effect: other effects do what they do."""
 
 
-class Unperformed:
-    """A primitive of JAX's that no program has: a key for tables of rules, which nothing asks."""
-
-    __slots__ = ("name",)
-
-    multiple_results = False
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def bind(self, *operands: Any, **attributes: Any) -> NoReturn:
-        """Raise NotImplementedError: there is nothing to perform."""
-        raise NotImplementedError(
-            f"no effect does what JAX's primitive {self.name} does: programs of effax have others "
-            f"in its place, as effax.make_jaxpr shows. Call the public function of that name"
-        )
-
-
 _unperformed = cache(Unperformed)
 
 
@@ -72,6 +55,9 @@ def __getattr__(name: str) -> Any:
     """The effect that does what JAX's primitive of that name does."""
     if name.endswith("_p"):
         own = name.removesuffix("_p")
+        if own in _ALSO:
+            shown, effect = _ALSO[own]
+            return also(shown, find_effect(effect))
         if own in _UNPERFORMED:
             return _unperformed(own)
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from effax.backends.xla import host as host  # answers effects outside of programs
-from effax.backends.xla.array import asarray
 from effax.backends.xla.dispatch import evaluate
 from effax.backends.xla.mesh import NamedSharding, with_devices
 from effax.effects import config
@@ -31,6 +30,12 @@ def _discharge(effect: Effect, operands: tuple[Any, ...], attributes: dict[str, 
     return perform_on_contents(effect, operands, attributes)
 
 
+def _bind(*given: Any) -> Any:
+    from effax.api.surface.binding import bind
+
+    return bind(*given)
+
+
 def _sharding_of(type: ShapedArray, mesh: Any = None) -> NamedSharding:
     if mesh is not None and innermost() is bottom:
         mesh = with_devices(mesh)
@@ -46,7 +51,7 @@ def _sharding_of(type: ShapedArray, mesh: Any = None) -> NamedSharding:
 bottom.perform = evaluate
 bottom.together = _first_together
 bottom.discharge = _discharge
-bottom.array = asarray
+bottom.bind = _bind
 bottom.sharding_of = _sharding_of
 
 

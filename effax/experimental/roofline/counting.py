@@ -10,7 +10,7 @@ from typing import Any, Final
 import attrs
 
 from effax.effects.effect import Effect
-from effax.effects.jaxpr import params_of
+from effax.effects.jax_primitives import params_of
 from effax.effects.mesh import AbstractMesh, MeshShape
 from effax.effects.program import Equation, Literal, Program, Variable, without_dead_code
 from effax.effects.types import ShapedArray

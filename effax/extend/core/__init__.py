@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from effax.effects.contexts import put, put_back
 from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
-from effax.effects.handler import Carrier, innermost, outside, stack
-from effax.effects.jaxpr import attributes_of, unnamed
+from effax.effects.handler import Carrier, current, innermost, stack
+from effax.effects.jax_primitives import attributes_of, unnamed
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
 from effax.extend.core import primitives as primitives
 from effax.extend.primitive import Primitive as Primitive
+from effax.extend.tracing import TraceTag as TraceTag
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.stage import Stage
 
@@ -31,6 +33,7 @@ __all__ = [
     "JaxprEqn",
     "Literal",
     "Primitive",
+    "TraceTag",
     "Var",
     "array_types",
     "concrete_or_error",
@@ -249,34 +252,47 @@ def find_top_trace(xs: Sequence[Any]) -> Any:
       xs: values, traced or not.
 
     >>> import effax
-    >>> effax.vmap(lambda x: x * (find_top_trace([x]) is take_current_trace()))(effax.numpy.ones(2))
+    >>> effax.vmap(lambda x: x * (find_top_trace([x]) is find_top_trace([])))(effax.numpy.ones(2))
     Array([1., 1.], dtype=float32)
     """
     owners = {id(x.handler) for x in xs if isinstance(x, Carrier)}
     return next((h for h in stack() if id(h) in owners), innermost())
 
 
-def take_current_trace() -> Any:
-    """Return the handler on top of the stack.
+@contextmanager
+def take_current_trace() -> Iterator[Any]:
+    """Give the handler on top of the stack to the body of a `with` block.
 
-    >>> take_current_trace() is take_current_trace()
+    >>> with take_current_trace() as trace:
+    ...     trace is find_top_trace([])
     True
     """
-    return innermost()
+    yield innermost()
 
 
-@contextmanager
-def set_current_trace(trace: Any) -> Iterator[None]:
+class set_current_trace:  # noqa: N801  (JAX's name)
     """Perform the body of a `with` block with a handler on top of the stack.
+
+    A block that is abandoned, as by a generator that nobody ends, restores nothing later.
 
     Args:
       trace: the handler.
 
-    >>> with set_current_trace(take_current_trace()):
+    >>> with take_current_trace() as trace, set_current_trace(trace):
     ...     pass
     """
-    with outside(trace):
-        yield
+
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+        self.tokens: list[Any] = []
+
+    def __enter__(self) -> None:
+        """Put the handler on top of the stack."""
+        self.tokens.append(put(current, self.trace))
+
+    def __exit__(self, *exception: object) -> None:
+        """Restore the handler from before."""
+        put_back(self.tokens.pop())
 
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:  # noqa: N802

@@ -1,0 +1,204 @@
+"""The names of JAX's primitives and of their parameters, for effects and their attributes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from effax.effects.effect import Effect
+
+_CALLED: Final = {"call_jaxpr": "program"}
+ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
+    "all_gather": {"axis_name": "axes", "all_gather_dimension": "axis", "axis_size": "size"},
+    "all_to_all": {"axis_name": "axes", "split_axis": "split", "concat_axis": "concat"},
+    "bitcast_convert_type": {"new_dtype": "dtype"},
+    "broadcast_in_dim": {"broadcast_dimensions": "dims"},
+    "call": {"jaxpr": "program"},
+    "concatenate": {"dimension": "axis"},
+    "convert_element_type": {"new_dtype": "dtype"},
+    "custom_jvp_call": _CALLED,
+    "custom_vjp_call": _CALLED,
+    "pad": {"padding_config": "config"},
+    "pure_callback": {"result_avals": "result_types"},
+    "ppermute": {"axis_name": "axes"},
+    "reduce_scatter": {"axis_name": "axes", "scatter_dimension": "axis", "axis_size": "size"},
+    "remat": {"jaxpr": "program"},
+    "reshape": {"new_sizes": "shape"},
+    "rev": {"dimensions": "dims"},
+    "scan": {"jaxpr": "body", "num_consts": "consts", "num_carry": "carry"},
+    "slice": {"start_indices": "start", "limit_indices": "limit"},
+    "while": {
+        "cond_jaxpr": "cond",
+        "body_jaxpr": "body",
+        "cond_nconsts": "cond_consts",
+        "body_nconsts": "body_consts",
+    },
+}
+"""JAX's names for the attributes of effects, mapped to effax's."""
+
+_FUNCTIONS: Final = (
+    *("cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt"),
+    *("tan", "tanh"),
+)
+CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    **{name: {"accuracy": None} for name in _FUNCTIONS},
+    **{name: {"sharding": None} for name in ("broadcast_in_dim", "iota", "pure_callback")},
+    **{
+        name: {"out_sharding": None}
+        for name in ("conv_general_dilated", "dot_general", "reduce_sum", "rng_bit_generator")
+    },
+    "call": {"inline": False},
+    "convert_element_type": {"sharding": None, "weak_type": False},
+    **{
+        name: {"axis_index_groups": None}
+        for name in ("all_gather", "all_to_all", "pmax", "pmin", "psum", "reduce_scatter")
+    },
+    "qr": {"pivoting": False, "use_magma": None},
+    "reshape": {"dimensions": None, "sharding": None},
+    "svd": {"algorithm": None, "subset_by_index": None},
+}
+"""Further parameters of JAX's primitives, of choices that effax does not have: their values."""
+
+_SINGLE: Final = {"argmax": ("axis",), "argmin": ("axis",)}
+"""Attributes that are one axis, where JAX has `axes`, a tuple of one."""
+
+
+PRIMITIVES: Final = {
+    "call": "jit",
+    "linear_solve": "custom_linear_solve",
+    "pivots_to_permutation": "lu_pivots_to_permutation",
+    "ref_get": "get",
+    "remat": "remat2",
+    "with_sharding_constraint": "sharding_constraint",
+    **{f"scatter_{how}": f"scatter-{how}" for how in ("add", "max", "min", "mul")},
+}
+"""JAX's names for the effects that it calls otherwise."""
+
+
+class Renamed:
+    """An effect under JAX's name: it equals the effect, and is one key with it."""
+
+    __slots__ = ("effect", "name")
+
+    def __init__(self, effect: Effect) -> None:
+        self.effect = effect
+        self.name = PRIMITIVES[effect.name]
+
+    def __eq__(self, other: object) -> bool:
+        return self.effect is unnamed(other)
+
+    def __hash__(self) -> int:
+        return hash(self.effect)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __getattr__(self, part: str) -> Any:
+        return getattr(self.effect, part)
+
+    def __call__(self, *operands: Any, **attributes: Any) -> Any:
+        """Perform the effect."""
+        return self.effect(*operands, **attributes)
+
+    def __reduce__(self) -> Any:
+        return named, (self.effect,)
+
+
+_renamed: Final[dict[Effect, Renamed]] = {}
+
+
+def named(effect: Effect) -> Any:
+    """Return the effect under JAX's name: itself, where JAX has the same name for it."""
+    if effect.name not in PRIMITIVES:
+        return effect
+    return _renamed.setdefault(effect, Renamed(effect))
+
+
+def unnamed(primitive: Any) -> Any:
+    """Return the effect itself, which JAX's name may be around."""
+    return primitive.effect if isinstance(primitive, (Renamed, Also)) else primitive
+
+
+class Unperformed:
+    """A primitive of JAX's that no program has: a key for tables of rules, which nothing asks."""
+
+    __slots__ = ("name",)
+
+    multiple_results = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def bind(self, *operands: Any, **attributes: Any) -> Any:
+        """Raise NotImplementedError: there is nothing to perform."""
+        raise NotImplementedError(
+            f"no effect does what JAX's primitive {self.name} does: programs of effax have others "
+            f"in its place, as effax.make_jaxpr shows. Call the public function of that name"
+        )
+
+
+class Also(Unperformed):
+    """A primitive of JAX's that is performed as an effect which programs have under another name.
+
+    It is a key of its own, so that a table with rules for both keeps both.
+    """
+
+    __slots__ = ("effect",)
+
+    def __init__(self, name: str, effect: Effect) -> None:
+        super().__init__(name)
+        self.effect = effect
+
+    @property
+    def multiple_results(self) -> bool:  # type: ignore[override]
+        """Whether performing it gives a list."""
+        return self.effect.multiple
+
+    def bind(self, *operands: Any, **attributes: Any) -> Any:
+        """Perform the effect."""
+        return self.effect.bind(*operands, **attributes)
+
+
+@cache
+def also(name: str, effect: Effect) -> Also:
+    """Return JAX's further primitive of a name, for an effect."""
+    return Also(name, effect)
+
+
+def params_of(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return an effect's attributes under effax's and JAX's names, with JAX's further ones."""
+    found = {**CONSTANTS.get(name, {}), **attributes}
+    for new, old in ATTRIBUTES.get(name, {}).items():
+        found[new] = attributes[old]
+    for old in _SINGLE.get(name, ()):
+        found["axes"] = (attributes[old],)
+    return found
+
+
+def jax_params(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return an effect's attributes under JAX's names alone, for rules written for JAX."""
+    renamed = ATTRIBUTES.get(name, {})
+    found = params_of(name, attributes)
+    for old in {*renamed.values(), *_SINGLE.get(name, ())} - renamed.keys():
+        del found[old]
+    return found
+
+
+def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return an effect's attributes from parameters under effax's names, JAX's, or both."""
+    found = dict(params)
+    for new, old in ATTRIBUTES.get(name, {}).items():
+        if new in found:
+            value = found.pop(new)
+            found.setdefault(old, value)
+    for new, constant in CONSTANTS.get(name, {}).items():
+        if new in found and found[new] is constant:
+            del found[new]
+    for old in _SINGLE.get(name, ()) if "axes" in found else ():
+        (axis,) = found.pop("axes")
+        found.setdefault(old, axis)
+    return found
