@@ -9,7 +9,7 @@ from typing import Any
 
 import effax.numpy as jnp
 from effax.eager.whole import own_promotion, whole
-from effax.effects.types import finfo, inexact_dtype, typeof
+from effax.effects.types import finfo, float32, inexact_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.contraction import Precision
 from effax.numpy.decompositions import floats
@@ -151,8 +151,11 @@ def _resampled(
     precision: Any,
 ) -> Array:
     (x,) = floats("image.resize", image)
+    kind = x.dtype
     if x.size == 0 or 0 in shape:
-        return jnp.zeros(shape, x.dtype)
+        return jnp.zeros(shape, kind)
+    if kind.itemsize == 1:  # products of eight bits would be rounded for each axis
+        x = x.astype(float32)
     for axis, scale, translation in zip(axes, scales, translations, strict=True):
         size, length = x.shape[axis], shape[axis]
         weights = _weights(size, length, scale, translation, method, antialias).astype(x.dtype)
@@ -161,7 +164,7 @@ def _resampled(
         else:
             moved = jnp.tensordot(x, weights, axes=(axis, 0), precision=precision)
             x = jnp.moveaxis(moved, -1, axis)
-    return x
+    return x.astype(kind)
 
 
 def _asked(image: ArrayLike, shape: Any, method: Any) -> tuple[tuple[int, ...], ResizeMethod]:
@@ -202,7 +205,9 @@ def _resize(
 ) -> Array:
     given = typeof(image).shape
     axes = [i for i, n in enumerate(shape) if n != given[i]]
-    kind = finfo(jnp.promote_types(inexact_dtype(typeof(image).dtype), "float32")).dtype
+    wide = inexact_dtype(typeof(image).dtype)
+    wide = float32 if wide.itemsize == 1 else jnp.promote_types(wide, float32)
+    kind = finfo(wide).dtype
     scales = [jnp.asarray(shape[i] / given[i] if given[i] else 1.0, kind) for i in axes]
     zeros = [jnp.zeros((), kind)] * len(axes)
     return _resampled(image, shape, axes, scales, zeros, method, antialias, precision)

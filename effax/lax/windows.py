@@ -52,6 +52,8 @@ def padtype_to_pads(
         )
     if word == "VALID":
         return [(0, 0)] * len(in_shape)
+    if 0 in window_strides:
+        raise ValueError(f"window_strides must be positive, got {tuple(window_strides)}")
     pads = []
     given = (map(length, numbers) for numbers in (in_shape, window_shape, window_strides))
     for n, size, stride in zip(*given, strict=True):

@@ -18,6 +18,7 @@ from effax.effects.rows import (
     selection,
     shape,
 )
+from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import (
     as_dtype,
     bool_,
@@ -241,7 +242,7 @@ def trapezoid(
     """
     check_arrays("trapezoid", y)
     if x is None:
-        (y,) = promote_dtypes_inexact(y)
+        (y,) = map(strong, promote_dtypes_inexact(y))
         y, width = promote_dtypes(y, asarray(dx))
     else:
         check_arrays("trapezoid", y, x)
@@ -417,7 +418,10 @@ def _real(x: Any) -> Any:
 
 def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """Everything brought into one period, and a sample of the neighbouring periods at each end."""
-    length = elementwise.abs(cast(period, typeof(xp).dtype))
+    of = typeof(xp)
+    length = elementwise.abs(
+        convert_element_type(cast(period, of.dtype), dtype=of.dtype, weak_type=of.weak_type)
+    )
 
     def within(v: Any) -> Any:
         whole_period = broadcast(length, shape_of(v))

@@ -108,13 +108,13 @@ def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
     >>> float(special.rel_entr(1.0, 1.0))
     0.0
     """
-    p, q = real("rel_entr", p, q)
+    p, q = map(firm, real("rel_entr", p, q))
     both, safe_p, safe_q = _safe(p, q)
     # The difference of two close numbers is exact; that of their logarithms is not.
     close = (safe_p < 2 * safe_q) & (safe_q < 2 * safe_p)
     near = jnp.log1p(jnp.where(close, safe_p - safe_q, 0) / safe_q)
     value = safe_p * jnp.where(close, near, jnp.log(safe_p) - jnp.log(safe_q))
-    return firm(jnp.where(both, value, _outside(p, q, 0)))
+    return jnp.where(both, value, _outside(p, q, 0))
 
 
 @whole()
@@ -125,9 +125,9 @@ def kl_div(p: ArrayLike, q: ArrayLike) -> Array:
     >>> float(special.kl_div(1.0, 1.0))
     0.0
     """
-    p, q = real("kl_div", p, q)
+    p, q = map(firm, real("kl_div", p, q))
     both, safe_p, safe_q = _safe(p, q)
     close = (safe_p < 2 * safe_q) & (safe_q < 2 * safe_p)
     near = safe_p * near_surplus(jnp.where(close, safe_q - safe_p, 0) / safe_p)
     far = safe_p * (jnp.log(safe_p) - jnp.log(safe_q)) - safe_p + safe_q
-    return firm(jnp.where(both, jnp.where(close, near, far), _outside(p, q, q)))
+    return jnp.where(both, jnp.where(close, near, far), _outside(p, q, q))

@@ -151,4 +151,4 @@ def ndtri(p: ArrayLike) -> Array:
         value = function(p)
         return value, t * jnp.exp(0.5 * value * value + _LOG_ROOT_2PI)
 
-    return strong(function(*real("ndtri", p)))
+    return function(*map(strong, real("ndtri", p)))

@@ -419,14 +419,14 @@ def logit(x: ArrayLike) -> Array:
     >>> float(special.logit(0.5))
     0.0
     """
-    (x,) = _spread("special.logit", x)
+    (x,) = map(firm, _spread("special.logit", x))
     odds = jnp.log(x / (1 - x))
     if is_complex(x.dtype):
-        return firm(odds)
+        return odds
     # Near 1/2 the odds are near 1, where rounding would cost all digits of their logarithm.
     middle = jnp.abs(x - 0.5) < 0.25
     inside = jnp.where(middle, x, 0.5)
-    return firm(jnp.where(middle, jnp.log1p((2 * inside - 1) / (1 - inside)), odds))
+    return jnp.where(middle, jnp.log1p((2 * inside - 1) / (1 - inside)), odds)
 
 
 def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:

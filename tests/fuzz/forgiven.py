@@ -532,7 +532,7 @@ TABLE = [
         "matrices to decompose are square: JAX averages a row with its transpose",
         "lax.linalg.cholesky_update*|jnp.linalg.cholesky*",
         "refuses",
-        why="^TypeError",
+        why="^(TypeError|MatrixShapeError)",
     ),
     Forgiven(
         "names of methods are checked for arrays without elements too",
@@ -985,6 +985,228 @@ TABLE = [
     ),
     Forgiven(
         "an axis is named once, as in NumPy", "jnp.gradient*", "refuses", "^ValueError", r"\(0, 0\)"
+    ),
+    Forgiven(
+        "an argument that is said to be of different numbers has equal ones",
+        "jnp.isin*",
+        "value",
+        code="assume_unique=True",
+    ),
+    Forgiven("JAX's slope of a product with a power of two is 1 at 0", "jnp.ldexp *", "value"),
+    Forgiven("padding is a number of the result, NaN or another", "jnp.setxor1d*", "value", "nan"),
+    Forgiven(
+        "a NaN's tangent is NaN",
+        "jnp.divide* jvp|jnp.true_divide* jvp",
+        "value",
+        "nan",
+        values="edges extreme among",
+    ),
+    Forgiven(
+        "a quotient of the largest bfloat16: JAX flushes its reciprocal",
+        "lax.div",
+        "value",
+        dtypes="bfloat16",
+        values="extreme",
+    ),
+    Forgiven("JAX's slope of i0 is 1 at 0", "jsp.special.i0 *|jnp.i0 *", "value"),
+    Forgiven(
+        "a harmonic's order is at most its degree",
+        "jsp.special.sph_harm_y*",
+        "value",
+        code=r"\[1\] \* 3\), jnp.array\(\[-5\]",
+    ),
+    Forgiven(
+        "JAX's is NaN for the largest parameters",
+        "jsp.special.gammainc*",
+        "value",
+        "nan",
+        values="extreme",
+    ),
+    Forgiven(
+        "tails of a density with heavy ones are rounded to 0 or to a unit",
+        "jsp.stats.cauchy.*",
+        "value",
+        values="extreme",
+    ),
+    Forgiven(
+        "no distribution has complex points",
+        "jsp.stats.cauchy.*",
+        "value",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven("at -inf JAX's is NaN", "jsp.stats.pareto.*", "value", "nan", values="among"),
+    Forgiven("of shares that are none a slope is NaN", "jsp.stats.wrapcauchy.* *", "value", "nan"),
+    Forgiven(
+        "the softmax of attention is in float32, as JAX's",
+        "nn.dot_product_attention*",
+        "value",
+        dtypes="float64",
+    ),
+    Forgiven("-1 is no number without a sign", "nn.hard_tanh*", "value", dtypes="uint2 uint4"),
+    Forgiven(
+        "eight bits are summed in wide floats",
+        "nn.log_softmax*|nn.softmax*",
+        "value",
+        "nan",
+        dtypes="float8_e5m2 float8_e5m2fnuz float8_e4m3fn float8_e4m3fnuz float8_e4m3b11fnuz",
+    ),
+    Forgiven(
+        "what is infinite on one side is NaN or infinite",
+        "jsp.linalg.lu_solve*",
+        "value",
+        "nan|inf",
+        values="edges extreme among",
+    ),
+    Forgiven(
+        "far from all points a density is 0; JAX's is NaN",
+        "jsp.stats.gaussian_kde*",
+        "value",
+        "nan",
+    ),
+    Forgiven("lgamma is 0 at 1 and 2; JAX's is 9e-16", "lax.lgamma*", "value"),
+    Forgiven(
+        "what overflows is infinite or NaN", "large lax.conv*", "value", "nan", values="extreme"
+    ),
+    Forgiven(
+        "a tolerance that leaves no singular value",
+        "jnp.linalg.lstsq*",
+        "difference",
+        code="rcond=True",
+    ),
+    Forgiven(
+        "of equal numbers each has half of the slope",
+        "jnp.fm?? vjp",
+        "value",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "of no numbers a correlation is NaN, and so is its slope", "jnp.corrcoef *", "value", "nan"
+    ),
+    Forgiven(
+        "at complex infinities a slope is NaN; JAX's is 0",
+        "jnp.atanh *",
+        "value",
+        "nan",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "a matrix that is said to be triangular is not",
+        "jsp.linalg.expm*",
+        "value",
+        code=r"upper_triangular=\(",
+    ),
+    Forgiven("a system that has no solution", "jsp.sparse.linalg.gmres*", "value", "nan"),
+    Forgiven("the transform of no numbers", "jnp.fft.rfftn*", "dtype", code=r"rfftn\(a, b\)"),
+    Forgiven("of no numbers the dtype is that of others", "jsp.signal.welch*", "dtype", r"\[0\]"),
+    Forgiven(
+        "a weak array stays in its dtype", "large jnp.median*|lax.linalg.qr*", "dtype", "^float32"
+    ),
+    Forgiven("rounding leaves a weak type weak", "jnp.round*", "weak", "negative|decimals|float32"),
+    Forgiven("as weak as the values", "jsp.special.kl_div*|jsp.stats.multivariate*", "weak"),
+    Forgiven(
+        "an imaginary part is not dropped in silence",
+        "jnp.full_like*|random.gamma*",
+        "refuses",
+        "^TypeError",
+        "1j",
+    ),
+    Forgiven("indices outside are refused, as in NumPy", "jnp.delete*", "refuses", "^TypeError"),
+    Forgiven("no kernel of eight bits", "jsp.linalg.det*", "refuses", "^NotImplementedError"),
+    Forgiven(
+        "eight bits and wide floats are not mixed unasked",
+        "jnp.setdiff1d*|jnp.cov*|jsp.signal.*",
+        "refuses",
+        "^TypePromotionError",
+    ),
+    Forgiven("weights are as many as observations", "jnp.cov*", "refuses", "^RuntimeError"),
+    Forgiven(
+        "numbers of entries are integers", "jnp.pad*|jnp.r_*|lax.*iota*", "refuses", "^TypeError"
+    ),
+    Forgiven("a number has no axes, as in NumPy", "jnp.repeat*", "refuses", "^AxisError"),
+    Forgiven("axes are Python integers", "lax.expand_dims*", "refuses", "^TracerInteger"),
+    Forgiven("methods are checked for no draws too", "random.choice*", "refuses", "^ValueError"),
+    Forgiven("padding is of as many axes as strides", "lax.conv_general_shape_tuple*", "refuses"),
+    Forgiven(
+        "Python numbers take the dtype of the others",
+        "large lax.*|lax.complex*|lax.select_n*",
+        "accepts",
+        "TypeError$",
+    ),
+    Forgiven(
+        "JAX mixes weak float32 and float64 in its own sums",
+        "lax.bessel_i0e*|jsp.special.i0*",
+        "accepts",
+        "TypeError$",
+    ),
+    Forgiven(
+        "dtypes that hold the values",
+        "jnp.arange*|jsp.linalg.hadamard*|jnp.fft.rfftfreq*",
+        "accepts",
+    ),
+    Forgiven(
+        "what has no elements has a result",
+        "jnp.intersect1d*|jsp.linalg.det*|random.dirichlet*",
+        "accepts",
+    ),
+    Forgiven("shapes that broadcast", "random.f", "accepts"),
+    Forgiven("triangular float16 needs no factors", "jsp.linalg.expm*", "accepts"),
+    Forgiven("2^31 counts are more than memory holds", "jnp.bincount", "crash", values="extreme"),
+    Forgiven("JAX's trigamma is wrong left of 0", "jsp.special.digamma *", "value"),
+    Forgiven("NaN is the last in order", "jnp.partition*", "value", "nan", dtypes="float8_e4m3fn"),
+    Forgiven("outside of its domain a slope is NaN", "jsp.special.entr *", "value", "nan"),
+    Forgiven(
+        "of parameters that are none a slope is NaN", "jsp.stats.betabinom.* *", "value", "nan"
+    ),
+    Forgiven(
+        "JAX's slope is 0 where the parameter is", "jsp.special.boxcox* *", "value", values="few"
+    ),
+    Forgiven(
+        "complex infinities, as C has them",
+        "lax.expm1*",
+        "value",
+        "nan",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "complex numbers near the largest",
+        "nn.softplus*|jnp.arctan2*",
+        "value",
+        dtypes="complex64 complex128",
+    ),
+    Forgiven(
+        "a transform of the largest numbers overflows",
+        "jsp.fft.*dct*",
+        "value",
+        "nan",
+        values="extreme",
+    ),
+    Forgiven(
+        "a Boolean is a number of 32 bits alone too",
+        "jnp.linalg.vector_norm*",
+        "dtype",
+        code="True",
+    ),
+    Forgiven("a number alone is made a float too", "jsp.fft.*dctn*", "dtype"),
+    Forgiven("one axis, an integer", "jnp.trapezoid*|jnp.vsplit*", "refuses", "^TypeError"),
+    Forgiven(
+        "two bits and floats are not mixed unasked",
+        "jsp.stats.multinomial*",
+        "refuses",
+        "^TypePromotionError",
+    ),
+    Forgiven("lengths are Python integers, and not negative", "lax.shape_as_value*", "refuses"),
+    Forgiven("no imaginary shapes", "random.generalized_normal*", "refuses", "^TypeError", "1j"),
+    Forgiven(
+        "the full convolution is of any shapes, as in SciPy", "jsp.signal.convolve2d*", "accepts"
+    ),
+    Forgiven(
+        "beyond the last time is no interval: SciPy refuses it", "*.Slerp*", "value", code=r"3\.0\]"
+    ),
+    Forgiven(
+        "quantiles of float32 have its digits, of whatever dtype",
+        "jsp.stats.norm.ppf",
+        "value",
+        dtypes="float32",
     ),
     Forgiven("texts are no Booleans", "jnp.bool*|jnp.int*|jnp.uint*", "refuses", "^TypeError"),
 ]

@@ -3,11 +3,13 @@
 import pytest
 
 import effax
+import effax.image
 import effax.lax as lax
 import effax.nn as nn
 import effax.numpy as jnp
 import effax.scipy as jsp
 from effax import random
+from effax.effects.rows.conversion import convert_element_type
 
 NAMES: dict[str, object] = {
     "effax": effax,
@@ -20,6 +22,8 @@ NAMES: dict[str, object] = {
 NAMES["weak"] = lax.broadcast(2, (3,))
 
 GIVES = """
+effax.image.resize(jnp.ones((2, 2), "float8_e4m3fn"), (4, 2), "linear").dtype | dtype(float8_e4m3fn)
+jnp.interp(0.5, jnp.array([0, 1]), jnp.array([1, 2], "bfloat16"), period=2).dtype | dtype(bfloat16)
 jnp.nonzero(jnp.array([0, 1]), size=0, fill_value=1.5)[0] | Array([], shape=(0,), dtype=int32)
 jnp.flatnonzero(jnp.array([0, 1]), size=0, fill_value=1.5) | Array([], shape=(0,), dtype=int32)
 jnp.add.reduceat(weak, jnp.array([1, 0])) | Array([2, 6], dtype=int32, weak_type=True)
@@ -54,6 +58,8 @@ random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array
 """
 
 REFUSES = """
+jsp.stats.rankdata(jnp.array(True), axis=-1) | out of bounds
+lax.conv(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (0,), "SAME") | window_strides must be positive
 jnp.geomspace(0.5, 2.5, num=-1) | Number of samples, -1, must be non-negative
 jsp.special.bessel_jn(1.0, v=-1) | must not be negative, got -1
 lax.linalg.ormqr(jnp.ones((3, 2)), jnp.ones(3), jnp.ones((3, 3))) | k <= min\\(m, n\\)
@@ -84,3 +90,17 @@ def test_an_expression_gives(expression: str, wanted: str) -> None:
 def test_an_expression_is_refused(expression: str, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         eval(expression, NAMES)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(jsp.special.logit, jsp.special.ndtri, jnp.trapezoid, jsp.integrate.trapezoid),
+        *(lambda x: jsp.special.kl_div(x, x), lambda x: jsp.special.rel_entr(x, x)),
+    ],
+)
+def test_weak_numbers_of_32_bits_stay_so(function) -> None:
+    with effax.enable_x64(True):
+        narrow = jnp.full(4, 0.3, jnp.float32)
+        given = convert_element_type(narrow, dtype=narrow.dtype, weak_type=True)
+        assert function(given).dtype == "float32"

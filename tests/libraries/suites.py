@@ -104,6 +104,6 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"folx::.*(slogdet|test_solve)",
         "for names of calls: linalg's functions are written out here",
     ),
-    (r"TraceTag", "for tracers derived from JAX's classes"),
+    (r"^quax::", "for rules of primitives in whose place effax performs others"),
     (r"is private to JAX|No module named 'jax\._src", "for private names of JAX"),
 )
