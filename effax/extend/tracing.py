@@ -33,11 +33,11 @@ from effax.extend.typed_numbers import typed
 class _Family(type):
     """The metaclass of `Trace` and `Tracer`, of which all handlers and carriers are instances."""
 
-    base: tuple[type, ...]
+    _base: tuple[type, ...]
 
     def __instancecheck__(cls, value: object) -> bool:
-        own = "base" in cls.__dict__
-        return isinstance(value, cls.base) if own else type.__instancecheck__(cls, value)
+        own = "_base" in cls.__dict__
+        return isinstance(value, cls._base) if own else type.__instancecheck__(cls, value)
 
 
 class Tracer(Carrier, metaclass=_Family):
@@ -53,7 +53,7 @@ class Tracer(Carrier, metaclass=_Family):
     """
 
     __slots__ = ("_aval",)
-    base = (Carrier,)
+    _base = (Carrier,)
 
     def __init__(self, trace: Any, aval: Any = None) -> None:
         self.handler = trace
@@ -104,7 +104,7 @@ class Trace(Handler, metaclass=_Family):
     """
 
     __slots__ = ("__dict__", "requires_low")
-    base = (Handler, Bottom)
+    _base = (Handler, Bottom)
     carrier = Tracer
     __class_getitem__: Any = classmethod(GenericAlias)
 
