@@ -161,7 +161,7 @@ processors: $(VENV)/.test
 		OPENBLAS_CORETYPE=$$kernels $(PYTEST) -p tests.rotation -m "not slow" $(ALGEBRA) \
 			-k "linalg or matri or eig or svd or schur or condensed or right_sides" || exit 1; done
 
-# Of the tests that take long a sixth a day (tests/rotation.py); test-all asks all.
+# Of the tests that take long an eighth a day (tests/rotation.py); test-all asks all.
 unit: $(VENV)/.test
 	$(PYTEST) -p tests.rotation -m "not slow"
 
