@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.api.custom.calls import is_symbolic
-from effax.api.surface.binding import directions
+from effax.api.custom.calls import directions, is_symbolic
 from effax.backends.xla.array import asarray
 from effax.effects.contexts import put
 from effax.effects.effect import LITERALS
@@ -243,52 +242,62 @@ def _typed(effect: Any, x: Any, types: Any) -> Any:
 
 
 def _custom_jvp(trace: Trace, effect: Any, operands: Any, attributes: dict[str, Any]) -> Any:
-    rule = attributes["rule"]
+    rule, program = attributes["rule"], attributes["program"]
+    held, tracers = _parts(rule, operands)
     symbolic = bool(getattr(rule, "symbolic", False))
 
     def jvp(*values: Any) -> list[Any]:
-        primals, given = values[: len(operands)], values[len(operands) :]
-        results, tangents = rule(primals, [None if is_symbolic(t) else t for t in given])
+        primals, given = values[: len(tracers)], values[len(tracers) :]
+        moving = [None if is_symbolic(t) else t for t in given]
+        results, tangents = rule([*held, *primals], [None] * len(held) + moving)
         return [*results, *directions(results, tangents, symbolic)]
 
     return trace.process_custom_jvp_call(
         effect,
-        wrap_init(attributes["program"].run),
+        wrap_init(lambda *values: program.run(*held, *values)),
         wrap_init(jvp),
-        operands,
+        tracers,
         symbolic_zeros=symbolic,
     )
 
 
 def _custom_vjp(trace: Trace, effect: Any, operands: Any, attributes: dict[str, Any]) -> Any:
     rule, program = attributes["rule"], attributes["program"]
-    everything = tuple([tangent_dtype(t.dtype) != float0 for t in program.in_types])
+    held, tracers = _parts(rule, operands)
+    types = program.in_types[len(held) :]
+    moving = (False,) * len(held) + tuple([tangent_dtype(t.dtype) != float0 for t in types])
+    count = len(program.outputs)
     sizes: list[int] = []
 
     def fwd(*values: Any) -> list[Any]:
-        results, residuals = rule.forward(values, everything)
-        sizes[:] = len(results), len(residuals)
+        results, residuals = rule.forward([*held, *values], moving)
+        sizes[:] = [len(residuals)]
         return [*residuals, *results]
 
     def bwd(*values: Any) -> list[Any]:
-        backward = rule.backward_of(tuple(range(len(program.outputs))), everything)
-        count = len(values) - len(program.outputs)
-        found: list[Any] = backward(values[:count], values[count:])
+        found: list[Any] = backward(values[:-count], values[-count:])
         return found
 
     def out_trees() -> Any:
-        results, residuals = sizes
-        return tree_structure([0] * results), tree_structure([0] * residuals), [None] * residuals
+        (residuals,) = sizes
+        return tree_structure([0] * count), tree_structure([0] * residuals), [None] * residuals
 
+    backward = rule.backward_of(tuple(range(count)), moving)
     return trace.process_custom_vjp_call(
         effect,
-        wrap_init(program.run),
+        wrap_init(lambda *values: program.run(*held, *values)),
         wrap_init(fwd),
         wrap_init(bwd),
-        operands,
+        tracers,
         out_trees=out_trees,
-        symbolic_zeros=bool(rule.backward_of((), everything).symbolic),
+        symbolic_zeros=bool(backward.symbolic),
     )
+
+
+def _parts(rule: Any, operands: Any) -> tuple[Any, Any]:
+    """The values that a function with a rule closes over, and its arguments, which a trace sees."""
+    count = getattr(rule, "captured", 0)
+    return operands[:count], operands[count:]
 
 
 _PROCESSES: Final = {custom.custom_jvp_call: _custom_jvp, custom.custom_vjp_call: _custom_vjp}

@@ -207,6 +207,25 @@ def test_functions_with_rules_are_wrapped_and_bound_again():
     np.testing.assert_allclose(mapped, 6 * X, rtol=1e-6)
 
 
+def test_values_that_a_function_with_a_rule_closes_over():
+    held = jnp.arange(3.0)
+
+    @effax.custom_jvp
+    def forward(x):
+        return x * held
+
+    forward.defjvp(lambda primals, tangents: (forward(*primals), 5.0 * tangents[0]))
+
+    @effax.custom_vjp
+    def backward(x):
+        return x * held
+
+    backward.defvjp(lambda x: (x * held, None), lambda _, ct: (5.0 * ct,))
+    assert value_of(forward)(X).tolist() == value_of(backward)(X).tolist() == (X * held).tolist()
+    derivative = effax.grad(lambda x: jnp.sum(value_of(forward)(x)))
+    assert derivative(X).tolist() == effax.jit(derivative)(X).tolist() == [5.0] * 3
+
+
 def test_symbolic_zeros_reach_a_wrapped_rule():
     given = []
 

@@ -206,6 +206,11 @@ def direction_of(primal_type: ShapedArray, tangent: Any, symbolic: bool) -> Any:
     return zeros(type)
 
 
+def directions(primals: Sequence[Any], tangents: Sequence[Any], symbolic: bool) -> list[Any]:
+    """Return tangents as a rule takes them: zeros, symbolic or not, where there are none."""
+    return [direction_of(typeof(p), t, symbolic) for p, t in zip(primals, tangents, strict=True)]
+
+
 def as_numbers(
     fun: Callable[..., Any], numbers: Sequence[int], names: Sequence[str]
 ) -> tuple[int, ...]:

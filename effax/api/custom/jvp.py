@@ -14,7 +14,7 @@ from effax.api.custom.calls import (
     CustomCall,
     as_numbers,
     by_position,
-    direction_of,
+    directions,
     is_symbolic,
     pass_on_rules,
     refuse_captured,
@@ -52,14 +52,10 @@ class _JvpRule:
         call, n = self.call, self.captured
         name = name_of(call.function)
         refuse_captured(name, "custom_jvp", tangents[:n])
-        directions = [
-            direction_of(typeof(p), t, self.symbolic)
-            for p, t in zip(primals[n:], tangents[n:], strict=True)
-        ]
         result = self.function(
             *call.statics,
             call.filled(primals[n:]),
-            call.filled(directions),
+            call.filled(directions(primals[n:], tangents[n:], self.symbolic)),
         )
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             raise TypeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from effax.api.custom.calls import direction_of, is_symbolic, refuse_captured
+from effax.api.custom.calls import directions, is_symbolic, refuse_captured
 from effax.backends.xla.array import asarray
 from effax.effects.effect import Effect
 from effax.effects.jax_primitives import attributes_of
@@ -135,18 +135,13 @@ def _among(branches: tuple[Program, ...], index: int) -> Program:
     key = "closed among", types, index
     if key not in program.memo:
         inputs = [
-            v if p is program and i == index else Variable(None, v.type)
+            v if i == index else Variable(None, v.type)
             for i, p in enumerate(branches)
             for v in p.constvars
         ]
         program.memo[key] = program.replace(constvars=tuple(inputs), consts=())
     found: Program = program.memo[key]
     return found
-
-
-def directions(primals: Sequence[Any], tangents: Sequence[Any], symbolic: bool) -> list[Any]:
-    """Return tangents as a rule takes them: zeros, symbolic or not, where there are none."""
-    return [direction_of(typeof(p), t, symbolic) for p, t in zip(primals, tangents, strict=True)]
 
 
 class _Jvp:
