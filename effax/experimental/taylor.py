@@ -150,7 +150,7 @@ class Flow:
         def carried(k: int) -> Any:
             if self.cls.inner and low:
                 raise extend.MissingRuleError(f"no sums over directions through {effect} here")
-            cut = [self.cls(*map(x.__getitem__, range(k + 1))) if x.moves else x[0] for x in xs]
+            cut = [self.cls(*(x.part(j)[0] for j in range(k + 1))) if x.moves else x[0] for x in xs]
             ys = self.cls.transform(perform)(*cut)
             return [y[k] if isinstance(y, Series) else None if k else y for y in ys]
 

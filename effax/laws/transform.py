@@ -9,6 +9,7 @@ import effax
 from effax.effects.rows import control
 from effax.effects.types import is_float, typeof
 from effax.laws.batching import mapped
+from effax.laws.customs import with_own_jvp, with_own_vjp
 from effax.laws.described import itself, same
 from effax.laws.law import CLOSE, Case, Law, dot, flat, total
 from effax.laws.loops import _while, repeated, scanned
@@ -45,6 +46,12 @@ def laws_of(
         rule = {"policy": None, "prevent_cse": True, "name": "f"}
         again = t(lambda *xs: tuple(control.remat(*xs, program=program, **rule)))
         return again(*c.args), t(c.f)(*c.args)
+
+    def through_own_jvp(c: Case) -> Any:
+        return t(with_own_jvp(c))(*c.args), t(c.f)(*c.args)
+
+    def through_own_vjp(c: Case) -> Any:
+        return t(with_own_vjp(c))(*c.args), t(c.f)(*c.args)
 
     def inside_jit(c: Case) -> Any:
         return effax.jit(t(c.f))(*c.args), t(c.f)(*c.args)
@@ -92,6 +99,8 @@ def laws_of(
         "T f = f": (keeps_results, ""),
         "T (call f) = T f": (through_call, ""),
         "T (remat f) = T f": (through_remat, ""),
+        "T (f with jvp f for a rule) = T f": (through_own_jvp, ""),
+        "T (f with vjp f for a rule) = T f": (through_own_vjp, "no while"),
         "jit (T f) = T f": (inside_jit, ""),
         "vmap (T f) = stack . map (T f)": (inside_vmap, ""),
         "the primal of jvp (T f) is T f": (inside_jvp, ""),

@@ -80,9 +80,9 @@ PARTS = map(find_effect, ("real", "imag", "conj", "complex"))
 LINEAR = {*traits.linear, *traits.structural, *SPREADING, *PARTS} - {*traits.partials}
 
 
-@Dual.rule(*LINEAR, lift=False)
+@Dual.rule(*LINEAR)
 def linear(*xs, effect, **how):
-    """Linear in all operands that can move, taken together."""
+    """Linear in all operands that can move, taken together; numbers are lifted to arrays."""
     y = effect(*map(value, xs), **how)
     if all(tangent(x) is None for x in xs) or not inexact(y):
         return y

@@ -240,7 +240,8 @@ class Interpreter(Data):
         Args:
           effects: the effects to which the rule applies.
           lift: whether operands that are plain are lifted; by default they are, except for effects
-            that hold programs.
+            that hold programs. One that is not lifted may be a Python number, which has the type of
+            the operands around it.
           pure: the promise `pure` of the class, for this rule alone.
         """
 
