@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -163,29 +164,66 @@ class Also(Unperformed):
         return self.effect.bind(*operands, **attributes)
 
 
+class WrittenOut(Unperformed):
+    """A primitive of JAX's for which programs have several effects; bound, it performs them."""
+
+    __slots__ = ("function", "multiple_results")
+
+    def __init__(self, name: str, function: Callable[..., Any], several: bool) -> None:
+        super().__init__(name)
+        self.function = function
+        self.multiple_results = several
+
+    def bind(self, *operands: Any, **attributes: Any) -> Any:
+        """Call the function that performs them."""
+        return self.function(*operands, **attributes)
+
+
 @cache
 def also(name: str, effect: Effect) -> Also:
     """Return JAX's further primitive of a name, for an effect."""
     return Also(name, effect)
 
 
-def params_of(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return an effect's attributes under effax's and JAX's names, with JAX's further ones."""
+class Params(dict[str, Any]):
+    """Attributes under JAX's names, which answer to effax's too.
+
+    Only JAX's names are keys: of `{**params, "jaxpr": changed}` nothing contradicts the change.
+
+    >>> params = Params({"jaxpr": 1}, {"body": "jaxpr"})
+    >>> params["body"], "body" in params, [*params]
+    (1, True, ['jaxpr'])
+    """
+
+    __slots__ = ("renamed",)
+
+    def __init__(self, known: dict[str, Any], renamed: dict[str, str]) -> None:
+        super().__init__(known)
+        self.renamed = renamed
+
+    def __missing__(self, name: str) -> Any:
+        return self[self.renamed[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or name in self.renamed
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a name, JAX's or effax's, else the default."""
+        return dict.get(self, self.renamed.get(name, name), default)
+
+
+def params_of(name: str, attributes: dict[str, Any]) -> Params:
+    """Return an effect's attributes under JAX's names, with its further ones."""
     found = {**CONSTANTS.get(name, {}), **attributes}
-    for new, old in ATTRIBUTES.get(name, {}).items():
-        found[new] = attributes[old]
-    for old in _SINGLE.get(name, ()):
-        found["axes"] = (attributes[old],)
-    return found
-
-
-def jax_params(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return an effect's attributes under JAX's names alone, for rules written for JAX."""
     renamed = ATTRIBUTES.get(name, {})
-    found = params_of(name, attributes)
-    for old in {*renamed.values(), *_SINGLE.get(name, ())} - renamed.keys():
+    for new, old in renamed.items():
+        found[new] = attributes[old]
+    single = _SINGLE.get(name, ())
+    for old in single:
+        found["axes"] = (attributes[old],)
+    for old in {*renamed.values(), *single} - renamed.keys():
         del found[old]
-    return found
+    return Params(found, {old: new for new, old in renamed.items()})
 
 
 def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,11 @@ class SourceInfo(NamedTuple):
     frame: Any
     name_stack: str
 
+    @property
+    def traceback(self) -> Any:
+        """The frame, by JAX's name."""
+        return self.frame
+
 
 class EquationContext(NamedTuple):
     """The context of an equation by its name in JAX; `xla_metadata` is None where it has none."""

@@ -66,6 +66,10 @@ class Stage(Handler):
         self.inputs.append(variable)
         return Given(self, variable) if isinstance(type, AbstractRef) else variable
 
+    def new_arg(self, aval: ShapedArray, source_info: Any = None) -> Any:
+        """A further input of the program, after all others: `input` by JAX's name (brainstate)."""
+        return self.input(aval)
+
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Record an equation; the result is its variables."""
         inputs: list[Any] = []

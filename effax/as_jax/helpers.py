@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import effax.numpy as jnp
-from effax import random
+from effax import jit, random
+from effax.interpreters.batch.batched import Batched
 from effax.lax import dtype, full_like
 from effax.operands import promoting
 from effax.operands.arguments import check_arrays
@@ -113,3 +114,25 @@ def threefry_fold_in(key: Any, data: Any) -> Any:
 def threefry_random_bits(key: Any, bit_width: int, shape: Sequence[int]) -> Any:
     """Return random integers of so many bits for the words of a key."""
     return random.bits(_threefry(key), tuple(shape), f"uint{bit_width}")
+
+
+def make_iota(size: int) -> Any:
+    """Return the numbers of the places along an axis."""
+    return jnp.arange(size, dtype="int32")
+
+
+def to_elt(trace: Any, get_index: Any, x: Any, axis: int | None) -> Any:
+    """Return the value under a batch that an array has along one of its axes; without one, itself.
+
+    Args:
+      trace: the batch, of which `get_index` would be the index that no array needs.
+      get_index: unused.
+      x: the array.
+      axis: the axis that is the batch's.
+    """
+    return x if axis is None else Batched(trace, jnp.moveaxis(x, axis, 0))
+
+
+def apply_primitive(primitive: Any, *operands: Any, **attributes: Any) -> Any:
+    """Compile a primitive by its lowering rule, and call it on arrays."""
+    return jit(lambda *xs: primitive.bind(*xs, **attributes))(*operands)

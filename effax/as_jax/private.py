@@ -128,7 +128,7 @@ class _Registered(Mapping[type, Any]):
 
 # module -> name -> the object itself, or its place: `module:name`, or `module:` for a module.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
-    "": {},
+    "": {"source_info_util": "effax.extend.source_info_util:"},  # brainstate
     "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
     "api": {"_dtype": "effax.numpy:result_type"},  # PennyLane
     "api_util": {
@@ -149,7 +149,10 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "trace_ctx": _TraceContext(),  # quax's tests
     },
     "debugging": {"debug_callback": "effax.debug:callback", "debug_print": "effax.debug:print"},
-    "dispatch": {"wait_for_tokens": "effax:effects_barrier"},  # equinox
+    "dispatch": {  # equinox, brainevent
+        "wait_for_tokens": "effax:effects_barrier",
+        "apply_primitive": "effax.as_jax.helpers:apply_primitive",
+    },
     "dtypes": {  # equinox, flax
         "TypePromotionError": "effax.errors:TypePromotionError",
         "DType": "numpy:dtype",
@@ -161,8 +164,12 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "distributed": {"global_state": _GlobalState()},  # orbax
     "earray": {},  # flax, for dtypes of its own
     "interpreters": {},
-    "interpreters.batching": {  # jaxoplanet
+    "interpreters.batching": {  # jaxoplanet, brainstate
         "is_vmappable": "effax.interpreters.batch.vmappables:is_vmappable",
+        "BatchTrace": "effax.interpreters.batch.batched:Batch",
+        "BatchTracer": "effax.interpreters.batch.batched:Batched",
+        "make_iota": "effax.as_jax.helpers:make_iota",
+        "to_elt": "effax.as_jax.helpers:to_elt",
     },
     "interpreters.pxla": {"global_result_handlers": {}},  # flax, for dtypes of its own
     "lax": {"lax": "effax.lax:"},  # JAX's page on primitives

@@ -20,7 +20,7 @@ from effax.backends.xla.array import asarray
 from effax.effects.contexts import put
 from effax.effects.effect import LITERALS
 from effax.effects.handler import Bottom, Carrier, Handler, current, innermost
-from effax.effects.jax_primitives import jax_params, named
+from effax.effects.jax_primitives import named, params_of
 from effax.effects.rows import custom
 from effax.effects.rows.shape import broadcast_in_dim
 from effax.effects.tree import tree_structure
@@ -221,7 +221,7 @@ class TraceTag:
 
 
 def _primitive(trace: Trace, effect: Any, operands: Any, attributes: dict[str, Any]) -> Any:
-    params = jax_params(effect.name, attributes)
+    params = params_of(effect.name, attributes)
     if effect.literals and any(type(x) in LITERALS for x in operands):
         types = tuple([effect.operand_type(x) for x in operands])
         operands = tuple([_typed(effect, x, types) for x in operands])

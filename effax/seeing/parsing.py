@@ -11,7 +11,8 @@ from typing import Any, Final, NoReturn
 import attrs
 import numpy as np
 
-from effax.effects.effect import LITERALS, Effect, find_effect
+from effax.effects.checking import result_types
+from effax.effects.effect import Effect, find_effect
 from effax.effects.errors import JaxprTypeError
 from effax.effects.program import Equation, Literal, Program, Variable
 from effax.effects.types import ShapedArray, typeof
@@ -22,7 +23,6 @@ _WORD: Final = re.compile(r"[\w.<>+-]+")
 _TYPE: Final = re.compile(r"(Ref\{)?\w+\[[\d,]*\](~weak)?(?(1)\})")
 _NAME: Final = re.compile(r"[a-z]+")
 _CONSTANTS: Final = {"None": None, "True": True, "False": False}
-_TYPING_REFUSES: Final = (TypeError, ValueError, AttributeError, IndexError, KeyError)
 
 
 def parse(text: str) -> Program:
@@ -205,18 +205,10 @@ class _Reader:
         self, effect: Effect, operands: Any, attributes: Any, written: list[Variable]
     ) -> list[Variable]:
         """The results, of the types that are inferred, which must be those written."""
-        types = tuple(
-            None
-            if isinstance(x, Literal) and effect.literals and type(x.value) in LITERALS
-            else x.type
-            for x in operands
-        )
         try:
-            found = effect.infer(types, attributes)
-        except _TYPING_REFUSES as error:
-            refused = f"operands and attributes of {effect} ({type(error).__name__}: {error})"
-            self.fail(refused, JaxprTypeError)
-        results = found if effect.multiple else (found,)
+            results = result_types(effect, operands, attributes)
+        except JaxprTypeError as error:
+            self.fail(error.args[0], JaxprTypeError)
         shorts = [t.str_short() for t in results]
         if shorts != [x.type.str_short() for x in written]:
             self.fail(

@@ -27,6 +27,9 @@ class Batched(Carrier):
 
     __slots__ = ("many",)
 
+    batch_dim: ClassVar[int] = 0
+    """The axis of `many` along which the values are, by JAX's name."""
+
     def __init__(self, handler: Batch, many: Any) -> None:
         self.handler = handler
         self.many = many

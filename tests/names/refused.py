@@ -15,7 +15,6 @@ _PALLAS = "of one chip's memories, semaphores and pipelines, which effax's kerne
 _SPARSE = "effax has the formats, and most of their functions, but not this one"
 _LOWERING = "of JAX's own lowering, which effax does not have: an effect's lowering writes text"
 _STAGING = "of JAX's own tracers and partial evaluation, which effax does not have"
-_NAMES_OF_SOURCES = "name stacks of JAX's; a scope here is a text, effax.named_scope opens one"
 _THREADS = "processes compare their programs before these run; threads are not compared"
 _PROFILES = "each process writes a profile of its own"
 
@@ -63,7 +62,6 @@ REFUSED = {
     "jax.extend.core.*": _STAGING,
     "jax.extend.linear_util.*": "of JAX's caches of wrapped functions; wrap_init is there",
     "jax.extend.random.threefry_2x32": "random.bits has the same words; the block is an effect",
-    "jax.extend.source_info_util.*": _NAMES_OF_SOURCES,
     "jax.interpreters.ad.*": "effax.jvp and effax.linearize are the public forms",
     "jax.interpreters.mlir.*": _LOWERING,
     "jax.interpreters.partial_eval.*": _STAGING,

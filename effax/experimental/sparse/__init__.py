@@ -13,6 +13,8 @@ Array([1., 6.], dtype=float32)
 Array([1., 0., 2.], dtype=float32)
 """
 
+from typing import Any
+
 from effax.experimental.sparse import linalg as linalg
 from effax.experimental.sparse.bcoo import BCOO as BCOO
 from effax.experimental.sparse.bcoo import JAXSparse as JAXSparse
@@ -135,3 +137,13 @@ __all__ = [
     "value_and_grad",
 ]
 __dir__ = __all__.copy
+
+
+def __getattr__(name: str) -> Any:
+    """`coo_matvec_p` and its like, JAX's primitives by name."""
+    if name.endswith("_p"):
+        from effax.experimental.sparse.primitives import PRIMITIVES
+
+        if name in PRIMITIVES:
+            return PRIMITIVES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

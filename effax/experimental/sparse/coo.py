@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.value import Array
 from effax.experimental.sparse.bcoo import BCOO
 from effax.experimental.sparse.vectors import Vectors, no_axes, product
+
+
+class COOInfo(NamedTuple):
+    """The shape of a `COO`, and whether its rows or columns are sorted."""
+
+    shape: tuple[int, ...]
+    rows_sorted: bool = False
+    cols_sorted: bool = False
 
 
 @register_pytree_node_class

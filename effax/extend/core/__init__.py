@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from effax.effects.checking import check_jaxpr as check_jaxpr
 from effax.effects.contexts import put, put_back
 from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionOperation
+from effax.effects.errors import JaxprTypeError as JaxprTypeError
 from effax.effects.handler import Carrier, current, innermost, stack
 from effax.effects.jax_primitives import attributes_of, unnamed
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
+from effax.extend.calls import CallPrimitive as CallPrimitive
+from effax.extend.calls import DebugInfo as DebugInfo
+from effax.extend.calls import call_impl as call_impl
 from effax.extend.core import primitives as primitives
 from effax.extend.primitive import Primitive as Primitive
 from effax.extend.tracing import TraceTag as TraceTag
@@ -24,18 +29,23 @@ from effax.interpreters.batch.batched import Batch
 from effax.interpreters.stage import Stage
 
 __all__ = [
+    "CallPrimitive",
     "ClosedJaxpr",
+    "DebugInfo",
     "DropVar",
     "Effect",
     "Effects",
     "InconclusiveDimensionOperation",
     "Jaxpr",
     "JaxprEqn",
+    "JaxprTypeError",
     "Literal",
     "Primitive",
     "TraceTag",
     "Var",
     "array_types",
+    "call_impl",
+    "check_jaxpr",
     "concrete_or_error",
     "find_top_trace",
     "gensym",
