@@ -154,12 +154,8 @@ def dot_product_attention(
             f"The number of query heads must be a multiple of key/value heads, but got {n} vs "
             f"{heads}"
         )
-    for name, lengths in (
-        ("query_seq_lengths", query_seq_lengths),
-        ("key_value_seq_lengths", key_value_seq_lengths),
-    ):
-        if lengths is not None and typeof(lengths).dtype != int32:
-            raise ValueError(f"{name} dtype should be int32, but got {typeof(lengths).dtype.name}")
+    query_seq_lengths = _checked_lengths("query_seq_lengths", query_seq_lengths)
+    key_value_seq_lengths = _checked_lengths("key_value_seq_lengths", key_value_seq_lengths)
     window = _window(local_window_size)
     factor = 1.0 / math.sqrt(h) if scale is None else scale
     if implementation == "cudnn":
@@ -195,6 +191,15 @@ def dot_product_attention(
         return out
     residual = jnp.moveaxis(logsumexp(logits, axis=-1).astype(k.dtype), 1, 2)
     return out, stop_gradient(shape.reshape(residual, shape=given[:-1]))
+
+
+def _checked_lengths(name: str, lengths: ArrayLike | None) -> Array | None:
+    if lengths is None:
+        return None
+    found = jnp.asarray(lengths)
+    if found.dtype != int32:
+        raise ValueError(f"{name} dtype should be int32, but got {found.dtype.name}")
+    return found
 
 
 def _logits(q: Array, k: Array, scale: Any, bias: Array | None, seen: Array | None) -> Array:

@@ -1272,6 +1272,155 @@ TABLE = [
         values="within",
     ),
     Forgiven("texts are no Booleans", "jnp.bool*|jnp.int*|jnp.uint*", "refuses", "^TypeError"),
+    Forgiven(
+        "equal numbers come in any order, unless it is to be stable",
+        "jnp.argsort*",
+        "value",
+        code="stable=False",
+    ),
+    Forgiven(
+        "subnormal numbers are 0 in what is compiled",
+        "jnp.bool_ vmap",
+        "value",
+        dtypes=COMPLEX,
+        values="edges",
+    ),
+    Forgiven(
+        "JAX's powers fall short of a whole number, and are cut",
+        "jnp.geomspace",
+        "value",
+        code="int",
+    ),
+    Forgiven(
+        "a number on an edge that is rounded: JAX's", "jnp.histogram", "value", dtypes="bool uint64"
+    ),
+    Forgiven(
+        "the matrix has no digits between its extremes",
+        "jnp.linalg.eig|jnp.linalg.tensorinv",
+        "value",
+        values="extreme",
+    ),
+    Forgiven(
+        "a weight of 0 lets infinity be", "jsp.interpolate.Reg*", "value", "nan", values="edges"
+    ),
+    Forgiven(
+        "eigenvectors have any sign",
+        "jsp.linalg.eigh_tridiagonal*",
+        "value",
+        code="eigvals_only=None",
+    ),
+    Forgiven(
+        "JAX's slope is NaN or not where a limit is infinite",
+        "jsp.special.boxcox *",
+        "value",
+        "nan",
+        values="extreme",
+    ),
+    Forgiven("the cotangent is NaN", "jsp.special.ndtri vjp", "value", "^.nan", values="among"),
+    Forgiven(
+        "there are no more successes than attempts",
+        "jsp.stats.binom.pmf *",
+        "value",
+        code="binom.pmf.a, b",
+    ),
+    Forgiven(
+        "of shares and scales that are none a slope is NaN",
+        "jsp.stats.cauchy.ppf *|jsp.stats.expon.* *",
+        "value",
+        "nan",
+    ),
+    Forgiven(
+        "the probability of no number is no number",
+        "jsp.stats.poisson.pmf",
+        "value",
+        "nan",
+        values="among",
+    ),
+    Forgiven("JAX's sum of infinity and 1j is NaN", "*jnp.logaddexp", "value", "nan", code="1j"),
+    Forgiven(
+        "NumPy has the same sign where the imaginary part is -0",
+        "lax.acos|lax.asin",
+        "value",
+        dtypes=COMPLEX,
+        values="edges",
+    ),
+    Forgiven(
+        "which of equal numbers is the largest is open", "lax.approx_m* jit", "value", values="few"
+    ),
+    Forgiven("beyond all numbers a slope is 0", "lax.igamma_grad_a", "value", values="extreme"),
+    Forgiven(
+        "differences of unsigned numbers wrap around", "nn.softmax", "value", "nan", dtypes="uint64"
+    ),
+    Forgiven(
+        "the largest mean leaves a sample no digits, as JAX's",
+        "random.wald",
+        "value",
+        values="extreme",
+    ),
+    Forgiven(
+        "the phases of complex vectors are free", "lax.linalg.svd", "difference", dtypes=COMPLEX
+    ),
+    Forgiven(
+        "a number has no axes to keep, as in NumPy",
+        "jnp.percentile",
+        "shape",
+        code=r"percentile.0\.5",
+    ),
+    Forgiven("rounding leaves a weak type weak", "Array.round", "weak"),
+    Forgiven(
+        "an imaginary number among floats is strong",
+        "jsp.stats.logistic.*|nn.mish",
+        "weak",
+        code="1j",
+    ),
+    Forgiven("a tuple is no axis, as in NumPy", "jnp.cross", "refuses", "^TypeError"),
+    Forgiven("positions to split at are integers", "jnp.dsplit", "refuses", "^Concretization"),
+    Forgiven(
+        "no numbers have no mean, as in NumPy", "jnp.pad", "refuses", "^ValueError", "stat_length"
+    ),
+    Forgiven("Booleans are no coefficients", "jnp.polyadd", "refuses", "^TypeError"),
+    Forgiven("eight bits meet no complex number", "jsp.linalg.sqrtm", "refuses", "^TypePromotion"),
+    Forgiven("defined of real numbers", "jsp.special.owens_t", "refuses", "^ComplexError"),
+    Forgiven("logarithms of sums are of floats", "*lax.cumlogsumexp", "refuses", "^TypeError"),
+    Forgiven(
+        "an axis is an integer",
+        "*lax.cummax|lax.concatenate|lax.dynamic_*index_in_dim",
+        "refuses",
+        "^T",
+    ),
+    Forgiven("padding has two sides", "lax.conv_transpose_shape_tuple", "refuses", "^ValueError"),
+    Forgiven(
+        "a place that is dropped needs not be there",
+        "Array.at*.subtract*",
+        "accepts",
+        "^complex.*IndexError",
+        "drop",
+    ),
+    Forgiven(
+        "of no numbers there is a result",
+        "jax.image.resize|jnp.corrcoef|jnp.linalg.pinv*|jsp.linalg.cholesky|random.geometric",
+        "accepts",
+    ),
+    Forgiven("indices may be Booleans", "jnp.fromfunction", "accepts", code="bool"),
+    Forgiven("two bits are cut", "jnp.int2", "accepts"),
+    Forgiven("the shape is known", "jnp.unique_counts vmap", "accepts"),
+    Forgiven(
+        "transforms of bfloat16 are of float32", "jsp.signal.istft", "accepts", dtypes="bfloat16"
+    ),
+    Forgiven(
+        "off the symmetric matrices half of one is read",
+        "jsp.linalg.solve",
+        "difference",
+        code="pos",
+    ),
+    Forgiven(
+        "eight bits are no system",
+        "jsp.linalg.solve_triangular",
+        "refuses",
+        "^NotImpl",
+        dtypes=EIGHT_BITS,
+    ),
+    Forgiven("a Boolean is 1", "lax.select", "accepts", "TypeError", "True"),
 ]
 
 

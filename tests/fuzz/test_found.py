@@ -54,6 +54,8 @@ random.binomial(random.key(0), 5, jnp.asarray(1, "float8_e4m3fn")) | Array(5., d
 random.binomial(random.key(0), 5, jnp.asarray(1, "int4")) | Array(5., dtype=float32)
 jnp.diagflat(0.5, k=1)[0] | Array([0. , 0.5], dtype=float32)
 jnp.nan_to_num(jnp.array([jnp.nan, 3]), nan=jnp.ones((2, 1))).tolist() | [[1.0, 3.0], [1.0, 3.0]]
+jsp.stats.poisson.pmf(jnp.inf, jnp.array([0.5, 3.0])) | Array([0., 0.], dtype=float32)
+nn.dot_product_attention(*3 * [jnp.ones((1, 2, 1, 1))], query_seq_lengths=[1]).tolist() | [[[[1.0]], [[0.0]]]]
 random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array(1, dtype=int32)
 """
 

@@ -33,7 +33,7 @@ def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     -1.496
     """
     n = k - loc
-    outside = (n < 0) | (n > jnp.floor(n))
+    outside = (n < 0) | (n > jnp.floor(n)) | (n == math.inf)
     n = jnp.where(outside, 0, n)
     value = special.xlogy(n, mu) - special.gammaln(n + 1) - mu
     many = (n >= MANY) & (mu > 0) & jnp.isfinite(mu)  # then these terms are large and cancel
