@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -214,29 +214,36 @@ class Params(dict[str, Any]):
 
 def params_of(name: str, attributes: dict[str, Any]) -> Params:
     """Return an effect's attributes under JAX's names, with its further ones."""
-    found = {**CONSTANTS.get(name, {}), **attributes}
-    renamed = ATTRIBUTES.get(name, {})
-    for new, old in renamed.items():
-        found[new] = attributes[old]
+    renamed = {old: new for new, old in ATTRIBUTES.get(name, {}).items()}
     single = _SINGLE.get(name, ())
-    for old in single:
-        found["axes"] = (attributes[old],)
-    for old in {*renamed.values(), *single} - renamed.keys():
-        del found[old]
-    return Params(found, {old: new for new, old in renamed.items()})
+    found: dict[str, Any] = {}
+    for old, value in attributes.items():
+        if old in single:
+            found["axes"] = (value,)
+        else:
+            found[renamed.get(old, old)] = value
+    return Params({**found, **{k: v for k, v in _constants(name) if k not in found}}, renamed)
 
 
 def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return an effect's attributes from parameters under effax's names, JAX's, or both."""
-    found = dict(params)
-    for new, old in ATTRIBUTES.get(name, {}).items():
-        if new in found:
-            value = found.pop(new)
-            found.setdefault(old, value)
-    for new, constant in CONSTANTS.get(name, {}).items():
-        if new in found and found[new] is constant:
-            del found[new]
-    for old in _SINGLE.get(name, ()) if "axes" in found else ():
-        (axis,) = found.pop("axes")
-        found.setdefault(old, axis)
+    """Return an effect's attributes from parameters under JAX's names, effax's, or both.
+
+    Effax's count where both are there: `Params` have them only if somebody put them in.
+    """
+    renamed, single = ATTRIBUTES.get(name, {}), _SINGLE.get(name, ())
+    constants = dict(_constants(name))
+    found: dict[str, Any] = {}
+    for new, value in params.items():
+        if new in constants and value is constants[new]:
+            continue
+        if new == "axes" and single:
+            (old,), (value,) = single, value
+        else:
+            old = renamed.get(new, new)
+        if old == new or old not in params:
+            found[old] = value
     return found
+
+
+def _constants(name: str) -> Iterable[tuple[str, Any]]:
+    return CONSTANTS.get(name, {}).items()

@@ -9,6 +9,7 @@ first inputs stand for them, and `make_jaxpr` gives their values as `consts`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from effax.effects.contexts import put
@@ -37,6 +38,17 @@ class EquationContext(NamedTuple):
     """The context of an equation by its name in JAX; `xla_metadata` is None where it has none."""
 
     xla_metadata: dict[str, Any] | None
+
+    @property
+    def manager(self) -> AbstractContextManager[Any]:
+        """The context in which what is performed has the equation's metadata."""
+        return (
+            nullcontext() if self.xla_metadata is None else managers["metadata"](self.xla_metadata)
+        )
+
+
+managers: Final[dict[str, Callable[[dict[str, Any]], AbstractContextManager[Any]]]] = {}
+"""The context managers of what equations keep, filled by the modules that they keep it by."""
 
 
 class ProgramNames:
@@ -249,12 +261,13 @@ class EffectNames:
         They are the attributes. Of a call with a rule for its derivative, `subfuns` stands for the
         program and the rule: functions of values, each with `call_wrapped`.
         """
+        from effax.effects.jax_primitives import attributes_of
+
         parts = _SUBFUNCTIONS.get(self.name)
         if parts is None:
             return dict(params)
-        own = ("program", "call_jaxpr", "rule")
-        others = {k: v for k, v in params.items() if k not in own}
-        return {**others, "subfuns": parts(params["program"], params["rule"])}
+        others = attributes_of(self.name, params)
+        return {"subfuns": parts(others.pop("program"), others.pop("rule")), **others}
 
 
 class Subfunction:

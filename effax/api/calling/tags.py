@@ -8,6 +8,7 @@ from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from effax.api.calling.scopes import recorders
+from effax.effects import jaxpr
 from effax.effects.config import Overriding, trace_key
 from effax.effects.provenance import Tags, tagged
 
@@ -61,6 +62,9 @@ class Tagging:
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Return the function, with its operations under the metadata."""
         return cast("Callable[P, R]", TaggedFunction(function, self._updates))
+
+
+jaxpr.managers["metadata"] = Tagging
 
 
 def as_tags(metadata: dict[str, Any]) -> Tags:

@@ -1,0 +1,82 @@
+"""The loop over equations that programs written for JAX have, on generated programs."""
+
+import numpy as np
+import pytest
+
+import effax as fx
+import effax.numpy as jnp
+from effax.effects import config
+from effax.experimental.xla_metadata import set_xla_metadata
+from effax.extend import core, source_info_util
+from effax.laws.check import cases
+from tests.mutants.asking import kept
+
+
+def walked(jaxpr, consts, *args):
+    """Evaluate a program as `jax.core.eval_jaxpr` does."""
+    known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
+
+    def read(v):
+        return v.val if isinstance(v, core.Literal) else known[v]
+
+    for eqn in jaxpr.eqns:
+        params = eqn.primitive.get_bind_params(dict(eqn.params))
+        names = source_info_util.current_name_stack() + eqn.source_info.name_stack
+        line = eqn.source_info.traceback
+        with source_info_util.user_context(line, name_stack=names), eqn.ctx.manager:
+            found = eqn.primitive.bind(*map(read, eqn.invars), **params)
+        found = found if eqn.primitive.multiple_results else [found]
+        known.update(zip(eqn.outvars, found, strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def copied(jaxpr):
+    """The same program of new equations, those of programs in it too."""
+
+    def again(x):
+        if isinstance(x, core.ClosedJaxpr):
+            return core.ClosedJaxpr(copied(x.jaxpr), x.consts)
+        if isinstance(x, core.Jaxpr):
+            return copied(x)
+        return tuple(map(again, x)) if type(x) is tuple else x
+
+    eqns = [
+        core.new_jaxpr_eqn(
+            *(e.invars, e.outvars, e.primitive, {k: again(x) for k, x in e.params.items()}),
+            *(e.effects, e.source_info, e.ctx),
+        )
+        for e in jaxpr.eqns
+    ]
+    return core.Jaxpr(jaxpr.constvars, jaxpr.invars, jaxpr.outvars, eqns, jaxpr.effects)
+
+
+@pytest.mark.parametrize("part", ["f", "g", "loop"])
+def test_a_program_that_is_walked_or_copied_is_the_program(part):
+    with config.enable_x64(True):
+        for case in kept(cases(frozenset({"g", "loop"})), 25):
+            sketch = getattr(case, part)
+            args = case.arrays(sketch)
+            closed = fx.make_jaxpr(lambda *xs, f=sketch: tuple(f(*xs)))(*args)
+            again = copied(closed.jaxpr)
+            core.check_jaxpr(again)
+            assert str(again) == str(closed.jaxpr)
+            for found in (
+                walked(closed.jaxpr, closed.consts, *args),
+                fx.jit(lambda *xs, p=closed: walked(p.jaxpr, p.consts, *xs))(*args),
+                walked(again, closed.consts, *args),
+            ):
+                for x, y in zip(sketch(*args), found, strict=True):
+                    np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+
+
+def test_lines_scopes_and_metadata_are_kept():
+    @set_xla_metadata(a="b")
+    def f(x):
+        with fx.named_scope("layer"):
+            return jnp.sin(x)
+
+    first = fx.make_jaxpr(f)(1.0)
+    second = fx.make_jaxpr(lambda x: walked(first.jaxpr, first.consts, x))(1.0)
+    for one, other in zip(first.eqns, second.eqns, strict=True):
+        assert one.source_info == other.source_info
+        assert one.ctx.xla_metadata == other.ctx.xla_metadata == {"a": "b"}
