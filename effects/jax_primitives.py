@@ -20,14 +20,23 @@ ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     "convert_element_type": {"new_dtype": "dtype"},
     "custom_jvp_call": _CALLED,
     "custom_vjp_call": _CALLED,
+    "dynamic_slice": {"slice_sizes": "sizes"},
+    "eig": {
+        "compute_left_eigenvectors": "compute_left",
+        "compute_right_eigenvectors": "compute_right",
+    },
+    "io_callback": {"result_avals": "result_types"},
     "pad": {"padding_config": "config"},
     "pure_callback": {"result_avals": "result_types"},
     "ppermute": {"axis_name": "axes"},
     "reduce_scatter": {"axis_name": "axes", "scatter_dimension": "axis", "axis_size": "size"},
+    "reduce": {"jaxpr": "body", "dimensions": "axes"},
+    "reduce_window": {"jaxpr": "body"},
     "remat": {"jaxpr": "program"},
     "reshape": {"new_sizes": "shape"},
     "rev": {"dimensions": "dims"},
     "scan": {"jaxpr": "body", "num_consts": "consts", "num_carry": "carry"},
+    "schur": {"compute_schur_vectors": "compute_vectors"},
     "slice": {"start_indices": "start", "limit_indices": "limit"},
     "while": {
         "cond_jaxpr": "cond",
@@ -44,7 +53,10 @@ _FUNCTIONS: Final = (
 )
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     **{name: {"accuracy": None} for name in _FUNCTIONS},
-    **{name: {"sharding": None} for name in ("broadcast_in_dim", "iota", "pure_callback")},
+    **{
+        name: {"sharding": None}
+        for name in ("broadcast_in_dim", "io_callback", "iota", "pure_callback")
+    },
     **{
         name: {"out_sharding": None}
         for name in ("conv_general_dilated", "dot_general", "reduce_sum", "rng_bit_generator")
@@ -55,8 +67,12 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
         name: {"axis_index_groups": None}
         for name in ("all_gather", "all_to_all", "pmax", "pmin", "psum", "reduce_scatter")
     },
+    "eig": {"enable_eigvec_derivs": False, "implementation": None},
+    "eigh": {"algorithm": None, "sort_eigenvalues": True, "subset_by_index": None},
     "qr": {"pivoting": False, "use_magma": None},
+    "reduce_window": {"consts": ()},
     "reshape": {"dimensions": None, "sharding": None},
+    "schur": {"select_callable": None, "sort_eig_vals": False},
     "svd": {"algorithm": None, "subset_by_index": None},
 }
 """Further parameters of JAX's primitives, of choices that effax does not have: their values."""

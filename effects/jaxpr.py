@@ -8,6 +8,7 @@ first inputs stand for them, and `make_jaxpr` gives their values as `consts`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -49,6 +50,44 @@ class EquationContext(NamedTuple):
 
 managers: Final[dict[str, Callable[[dict[str, Any]], AbstractContextManager[Any]]]] = {}
 """The context managers of what equations keep, filled by the modules that they keep it by."""
+
+
+_FILE: Final = re.compile(r"\S+ at (?P<file>.*?)(:(?P<line>\d+))?$")
+
+
+class DebugInfo(NamedTuple):
+    """A description of a function: `func_src_info` is `name` or `name at file:line`.
+
+    >>> DebugInfo("jit", "f at train.py:12", ("x",), ("result",)).func_lineno
+    12
+    """
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str, ...] | None
+    result_paths: Any
+
+    def resolve_result_paths(self) -> DebugInfo:
+        """The same with its results' paths, where they are given by a function."""
+        paths = self.result_paths
+        return self._replace(result_paths=tuple(paths())) if callable(paths) else self
+
+    @property
+    def func_name(self) -> str:
+        """The function's name."""
+        return self.func_src_info.split(" ")[0]
+
+    @property
+    def func_filename(self) -> str | None:
+        """The file that it is in, as far as that is known."""
+        found = _FILE.match(self.func_src_info)
+        return None if found is None else found["file"]
+
+    @property
+    def func_lineno(self) -> int | None:
+        """The line that it begins at, as far as that is known."""
+        found = _FILE.match(self.func_src_info)
+        return None if found is None or found["line"] is None else int(found["line"])
 
 
 class ProgramNames:
@@ -99,6 +138,11 @@ class ProgramNames:
     def outvars(self) -> tuple[Any, ...]:
         """The results: variables or literals."""
         return self.outputs
+
+    @property
+    def debug_info(self) -> DebugInfo:
+        """The name of the function that was staged; nothing is known of names of arguments."""
+        return DebugInfo("make_jaxpr", self.name, None, None)
 
     @property
     def in_avals(self) -> tuple[ShapedArray, ...]:

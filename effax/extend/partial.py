@@ -8,12 +8,18 @@ from typing import Any
 import attrs
 import numpy as np
 
-from effax.effects.program import Program, Variable, without_dead_code
+from effax.effects.program import Program, Variable, used_inputs, without_dead_code
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
 from effax.keys.arrays import KeyArray, KeyType, is_keys
 
-__all__ = ["DynamicJaxprTracer", "PartialVal", "trace_to_jaxpr_dynamic", "trace_to_jaxpr_nounits"]
+__all__ = [
+    "DynamicJaxprTracer",
+    "PartialVal",
+    "dce_jaxpr",
+    "trace_to_jaxpr_dynamic",
+    "trace_to_jaxpr_nounits",
+]
 
 DynamicJaxprTracer = Variable
 """The class of values that are staged: programs ask whether a value is one (PennyLane)."""
@@ -50,6 +56,40 @@ class PartialVal:
 
     def __iter__(self) -> Any:
         return iter((self.aval, self.const))
+
+
+def dce_jaxpr(
+    jaxpr: Program, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Program, list[bool]]:
+    """Leave out what the results that are used do not need.
+
+    Programs inside equations stay whole.
+
+    Args:
+      jaxpr: the program.
+      used_outputs: for each result, or for all of them, whether it is used.
+      instantiate: for each argument, or for all of them, whether it stays though nothing needs it.
+
+    Returns:
+      The program of the used results and the arguments that they need, and which these are.
+
+    >>> import effax
+    >>> program = effax.make_jaxpr(lambda x, y: (effax.lax.sin(x), effax.lax.cos(y)))(0.0, 1.0)
+    >>> dce_jaxpr(program, [False, True])
+    ({ lambda a:f32[] .
+      b:f32[] = cos a
+      in (b) }, [False, True])
+    """
+    outputs = _each(used_outputs, len(jaxpr.outvars))
+    lean = without_dead_code(jaxpr, outputs)
+    needed = used_inputs(lean)[len(jaxpr.constvars) :]
+    kept = [n or k for n, k in zip(needed, _each(instantiate, len(needed)), strict=True)]
+    arguments = [x for x, k in zip(jaxpr.invars, kept, strict=True) if k]
+    return jaxpr.replace(invars=arguments, outvars=lean.outvars, eqns=lean.equations), kept
+
+
+def _each(chosen: bool | Sequence[bool], count: int) -> list[bool]:
+    return [chosen] * count if isinstance(chosen, bool) else list(chosen)
 
 
 def trace_to_jaxpr_nounits(

@@ -16,11 +16,11 @@ from effax.effects.errors import ConcretizationTypeError, InconclusiveDimensionO
 from effax.effects.errors import JaxprTypeError as JaxprTypeError
 from effax.effects.handler import Carrier, current, innermost, stack
 from effax.effects.jax_primitives import attributes_of, unnamed
+from effax.effects.jaxpr import DebugInfo as DebugInfo
 from effax.effects.program import Equation, Literal, Program, Variable, programs_in
 from effax.effects.types import ShapedArray, tangent_type, typeof
 from effax.effects.value import Value
 from effax.extend.calls import CallPrimitive as CallPrimitive
-from effax.extend.calls import DebugInfo as DebugInfo
 from effax.extend.calls import call_impl as call_impl
 from effax.extend.core import primitives as primitives
 from effax.extend.primitive import Primitive as Primitive
@@ -70,9 +70,31 @@ __all__ = [
 __dir__ = __all__.copy
 
 JaxprEqn = Equation
-Var = Variable
 get_aval = typeof
 no_effects: frozenset[str] = frozenset()
+
+
+class _Variables(type):
+    """The metaclass of a name for `Variable`, of which variables are instances."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Variable)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, Variable)
+
+
+class Var(metaclass=_Variables):
+    """A variable, by JAX's name: `Var(aval)` is one that no equation makes yet.
+
+    >>> from effax.core import ShapedArray
+    >>> isinstance(Var(ShapedArray((2,), "float32")), Var)
+    True
+    """
+
+    def __new__(cls, aval: ShapedArray) -> Variable:  # type: ignore[misc]
+        """Make a variable of a type."""
+        return Variable(None, aval)
 
 
 class _Programs(type):
