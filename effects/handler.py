@@ -156,6 +156,11 @@ class Carrier(Value):
         """The element as a Python number; raises `ConcretizationTypeError` where unknown."""
         return self._concrete(ConcretizationTypeError).item(*args)
 
+    def is_deleted(self) -> bool:
+        """Whether the memory was given away; `ConcretizationTypeError` where there is none."""
+        context = "is_deleted() asks for the memory of an array."
+        return bool(self._concrete(ConcretizationTypeError, context).is_deleted())
+
     def tolist(self) -> Any:
         """The elements of exact numbers; `ConcretizationTypeError` for others, or where unknown."""
         return self._exact(

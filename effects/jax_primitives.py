@@ -248,15 +248,16 @@ def attributes_of(name: str, params: dict[str, Any]) -> dict[str, Any]:
     """
     renamed, single = ATTRIBUTES.get(name, {}), _SINGLE.get(name, ())
     constants = dict(_constants(name))
+    given = dict(params)  # `Params` answer to more names
     found: dict[str, Any] = {}
-    for new, value in params.items():
+    for new, value in given.items():
         if new in constants and value is constants[new]:
             continue
         if new == "axes" and single:
             (old,), (value,) = single, value
         else:
             old = renamed.get(new, new)
-        if old == new or old not in params:
+        if old == new or old not in given:
             found[old] = value
     return found
 

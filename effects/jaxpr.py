@@ -38,7 +38,7 @@ class SourceInfo(NamedTuple):
 class EquationContext(NamedTuple):
     """The context of an equation by its name in JAX; `xla_metadata` is None where it has none."""
 
-    xla_metadata: dict[str, Any] | None
+    xla_metadata: dict[str, Any] | None = None
 
     @property
     def manager(self) -> AbstractContextManager[Any]:
@@ -125,19 +125,19 @@ class ProgramNames:
         return self.consts
 
     @property
-    def constvars(self) -> tuple[Variable, ...]:
+    def constvars(self) -> list[Variable]:
         """The inputs that stand for `consts`."""
-        return self.inputs[: len(self.consts)]
+        return [*self.inputs[: len(self.consts)]]
 
     @property
-    def invars(self) -> tuple[Variable, ...]:
+    def invars(self) -> list[Variable]:
         """The inputs that stand for arguments."""
-        return self.inputs[len(self.consts) :]
+        return [*self.inputs[len(self.consts) :]]
 
     @property
-    def outvars(self) -> tuple[Any, ...]:
+    def outvars(self) -> list[Any]:
         """The results: variables or literals."""
-        return self.outputs
+        return [*self.outputs]
 
     @property
     def debug_info(self) -> DebugInfo:
@@ -145,14 +145,14 @@ class ProgramNames:
         return DebugInfo("make_jaxpr", self.name, None, None)
 
     @property
-    def in_avals(self) -> tuple[ShapedArray, ...]:
+    def in_avals(self) -> list[ShapedArray]:
         """The types of the arguments."""
-        return tuple(x.type for x in self.invars)
+        return [x.type for x in self.invars]
 
     @property
-    def out_avals(self) -> tuple[ShapedArray, ...]:
+    def out_avals(self) -> list[ShapedArray]:
         """The types of the results."""
-        return tuple(x.type for x in self.outputs)
+        return [x.type for x in self.outputs]
 
     @property
     def effects(self) -> frozenset[str]:
@@ -224,14 +224,14 @@ class EquationNames:
         return named(self.effect)
 
     @property
-    def invars(self) -> Sequence[Any]:
+    def invars(self) -> list[Any]:
         """The operands: variables or literals."""
-        return self.inputs
+        return [*self.inputs]
 
     @property
-    def outvars(self) -> Sequence[Variable]:
+    def outvars(self) -> list[Variable]:
         """The variables of the results."""
-        return self.outputs
+        return [*self.outputs]
 
     @property
     def params(self) -> dict[str, Any]:

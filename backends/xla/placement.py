@@ -50,7 +50,7 @@ class Sharding:
     @property
     def _is_concrete(self) -> bool:
         """JAX asks this of an array that it is given, and has no better error to say."""
-        if "jax._src.sharding_impls" in sys.modules:
+        if hasattr(sys.modules.get("jax._src.sharding_impls"), "__file__"):  # not effax's own
             raise TypeError(
                 "JAX was given an array of effax: convert it with np.asarray, or let effax be the "
                 "jax of all libraries, by python -m effax.as_jax"

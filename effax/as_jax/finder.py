@@ -18,7 +18,7 @@ from effax.as_jax.absent import absent_module, is_absent
 from effax.as_jax.kinds import say_jax
 from effax.as_jax.listing import list_names
 from effax.as_jax.logs import obey_jaxs_loggers
-from effax.as_jax.private import INSTEAD, MEANINGLESS, private_module
+from effax.as_jax.private import INSTEAD, private_module
 
 VERSION: Final = ".".join(map(str, effax.__version_info__))
 DOOR: Final = str(Path(__file__).parent / "door")
@@ -60,7 +60,7 @@ class Finder(MetaPathFinder, Loader):
             return ModuleSpec(fullname, self, is_package=True)
         if fullname != "jax" and not fullname.startswith("jax."):
             return None
-        if fullname != "jax" and _found(fullname) is None and fullname not in MEANINGLESS:
+        if fullname != "jax" and _found(fullname) is None:
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -70,10 +70,6 @@ class Finder(MetaPathFinder, Loader):
             return Jax()
         if is_absent(spec.name, "effax."):
             return absent_module(spec.name)
-        if spec.name in MEANINGLESS:
-            raise ModuleNotFoundError(
-                f"{spec.name}: {MEANINGLESS[spec.name]} (effax stands for jax here)", name=spec.name
-            )
         found = _found(spec.name)
         assert found is not None  # otherwise there would be no spec
         module = found if isinstance(found, ModuleType) else import_module(found)

@@ -32,11 +32,6 @@ INSTEAD: Final = {
 }
 """Public modules of JAX's that only the door has, and those of jaxlib that JAX hands on."""
 
-MEANINGLESS: Final = {
-    "jax._src.sharding_impls": "it is what jaxlib's C++ looks for, to make JAX's own objects",
-}
-"""Modules that are refused, and why."""
-
 
 def _here(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
@@ -143,6 +138,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "trace_state_clean": trace_state_clean,
         "is_constant_dim": "effax.as_jax.helpers:is_constant_dim",
         "AxisName": Hashable,
+        "JaxprEqnContext": "effax.effects.jaxpr:EquationContext",  # brainstate
         "pytype_aval_mappings": "effax.core:pytype_aval_mappings",
         "Tracer": "effax.core:Tracer",
         "full_lower": "effax.extend.tracing:full_lower",  # quax
@@ -223,6 +219,12 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         )
     },
     "scipy": {},
+    # jaxlib's C++ looks here for JAX's own objects, where it makes some: it finds effax's.
+    "sharding_impls": {  # brainstate
+        "UNSPECIFIED": None,  # as `jit` says it
+        "NamedSharding": "effax.sharding:NamedSharding",
+        "SingleDeviceSharding": "effax.sharding:SingleDeviceSharding",
+    },
     "state": {},
     "state.types": {"AbstractRef": "effax.ref:AbstractRef"},  # flax
     "test_util": {"create_mesh": "effax:make_mesh"},  # JAX's page on checkpoints

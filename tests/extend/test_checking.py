@@ -95,5 +95,6 @@ def test_a_changed_parameter_is_changed_by_either_name(name):
     remade = new_jaxpr_eqn(loop.invars, loop.outvars, loop.primitive, changed)
     assert remade.params["body"] is remade.params.get("jaxpr") is other
     assert "body" in loop.params and "body" not in [*loop.params]
+    assert loop.replace(params=loop.params).attributes == loop.attributes
     with pytest.raises(KeyError):
         loop.params["neither"]

@@ -80,3 +80,20 @@ def test_lines_scopes_and_metadata_are_kept():
     for one, other in zip(first.eqns, second.eqns, strict=True):
         assert one.source_info == other.source_info
         assert one.ctx.xla_metadata == other.ctx.xla_metadata == {"a": "b"}
+
+
+def test_parts_of_programs_are_lists_as_in_jax():
+    program = fx.make_jaxpr(lambda x: jnp.sin(x) + np.ones(2, "float32"))(1.0)
+    eqn = program.eqns[0]
+    for part in (program.invars, program.outvars, program.constvars, program.in_avals):
+        assert type(part) is list
+    assert type(eqn.invars) is type(eqn.outvars) is type(program.out_avals) is list
+    again = core.JaxprEqn(eqn.invars, eqn.outvars, eqn.primitive, eqn.params, eqn.effects)
+    assert isinstance(again, core.JaxprEqn) and again.outvars == eqn.outvars
+
+
+@pytest.mark.parametrize("transform", [fx.jit, fx.vmap])
+def test_a_traced_value_has_no_memory(transform):
+    with pytest.raises(fx.errors.ConcretizationTypeError, match="is_deleted"):
+        transform(lambda x: x.is_deleted())(jnp.ones(2))
+    assert fx.grad(lambda x: x * (1 - x.is_deleted()))(1.0) == 1

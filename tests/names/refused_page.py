@@ -76,7 +76,6 @@ def private_names() -> str:
         f"| `jax._src{'.' * bool(module)}{module}` | {_listed(sorted(table)) or 'the module'} |"
         for module, table in sorted(private._NAMES.items())
     ]
-    refused = [f"- `{name}`: {why}" for name, why in private.MEANINGLESS.items()]
     public = [
         f"`{module}` ({', '.join(homes)})" for module, homes in sorted(private.PUBLIC.items())
     ]
@@ -86,7 +85,6 @@ def private_names() -> str:
             "",
             "Names under `jax._src` are there as far as libraries use them; any other raises "
             "`AttributeError` or `ModuleNotFoundError`.",
-            *refused,
             "",
             "Public names may be taken from private modules that are called as the public one "
             f"(`jax._src.random.PRNGKey`), and from {', '.join(public)}.",

@@ -69,7 +69,6 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
-JaxprEqn = Equation
 get_aval = typeof
 no_effects: frozenset[str] = frozenset()
 
@@ -82,6 +81,32 @@ class _Variables(type):
 
     def __subclasscheck__(cls, kind: type) -> bool:
         return issubclass(kind, Variable)
+
+
+class _Equations(type):
+    """The metaclass of a name for `Equation`, of which equations are instances."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Equation)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, Equation)
+
+
+class JaxprEqn(metaclass=_Equations):
+    """An equation of these parts, by JAX's name: `new_jaxpr_eqn` says which.
+
+    >>> import effax
+    >>> (sine,) = effax.make_jaxpr(effax.lax.sin)(0.0).eqns
+    >>> same = JaxprEqn(
+    ...     sine.invars, sine.outvars, sine.primitive, sine.params, sine.effects, sine.source_info)
+    >>> isinstance(same, JaxprEqn), same.primitive.name
+    (True, 'sin')
+    """
+
+    def __new__(cls, *parts: Any, **named: Any) -> Equation:  # type: ignore[misc]
+        """Make the equation."""
+        return new_jaxpr_eqn(*parts, **named)
 
 
 class Var(metaclass=_Variables):
@@ -139,7 +164,7 @@ class ClosedJaxpr(metaclass=_Programs):
     >>> import effax
     >>> program = effax.make_jaxpr(lambda x: x + 1.0)(0.0)
     >>> ClosedJaxpr(program.jaxpr, program.consts).in_avals
-    (f32[]~weak,)
+    [f32[]~weak]
     """
 
     def __new__(cls, jaxpr: Program, consts: Sequence[Any]) -> Program:  # type: ignore[misc]
