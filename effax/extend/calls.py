@@ -31,5 +31,15 @@ class CallPrimitive(Unperformed):
 
 
 def call_impl(f: WrappedFun, *operands: Any, **parameters: Any) -> Any:
-    """Call a wrapped function, whatever a primitive's parameters say about the call."""
+    """Call a wrapped function.
+
+    Args:
+      f: the function, from `linear_util.wrap_init`.
+      *operands: its arguments.
+      **parameters: what a primitive says about the call, which is not looked at.
+
+    >>> from effax.extend import linear_util
+    >>> call_impl(linear_util.wrap_init(max), 1, 2, name="largest")
+    2
+    """
     return f.call_wrapped(*operands)
