@@ -132,3 +132,11 @@ def test_arrays_in_any_iterable_are_joined(join):
     for other in (iter(parts.values()), parts, "ab"):
         with pytest.raises(TypeError):
             join(other)
+
+
+@pytest.mark.parametrize("where", ["cpu", 3])
+def test_a_place_is_a_sharding_not_a_platforms_name(where):
+    with pytest.raises(TypeError, match="leaf specifications are expected to be Sharding"):
+        jnp.dot(jnp.ones(2), jnp.ones(2), out_sharding=where)
+    with pytest.raises(TypeError, match="with_sharding_constraint: shardings leaf"):
+        effax.lax.with_sharding_constraint(jnp.ones(2), where)

@@ -32,6 +32,12 @@ def _each(
         asked = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
     except ValueError as error:
         raise ValueError(f"{function}: {option} must be a tree prefix of x: {error}") from None
+    for s in asked:
+        if isinstance(s, (str, int)):
+            raise TypeError(
+                f"{function}: {option} leaf specifications are expected to be Sharding or "
+                f"PartitionSpec instances or None, but got {s!r}"
+            )
     return tree_unflatten(
         tree,
         [
