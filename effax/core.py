@@ -97,7 +97,7 @@ def is_concrete(x: Any) -> bool:
     >>> is_concrete(3)
     True
     """
-    return not isinstance(x, Tracer) or x.concrete() is not None
+    return not isinstance(x, Tracer) or getattr(x, "words", x).concrete() is not None
 
 
 def __getattr__(name: str) -> Any:

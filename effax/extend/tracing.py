@@ -27,6 +27,12 @@ from effax.effects.tree import tree_structure
 from effax.effects.types import float0, tangent_dtype
 from effax.extend.linear_util import wrap_init
 from effax.extend.typed_numbers import typed
+from effax.keys.arrays import KeyArray
+
+
+def _words(value: object) -> object:
+    """A value, or the words that an array of keys is over: keys are traced where these are."""
+    return value.words if type(value) is KeyArray else value
 
 
 class _Family(type):
@@ -35,8 +41,9 @@ class _Family(type):
     _base: tuple[type, ...]
 
     def __instancecheck__(cls, value: object) -> bool:
-        own = "_base" in cls.__dict__
-        return isinstance(value, cls._base) if own else type.__instancecheck__(cls, value)
+        if "_base" not in cls.__dict__:
+            return type.__instancecheck__(cls, value)
+        return isinstance(_words(value), cls._base)
 
 
 class Tracer(Carrier, metaclass=_Family):

@@ -97,3 +97,15 @@ def test_a_traced_value_has_no_memory(transform):
     with pytest.raises(fx.errors.ConcretizationTypeError, match="is_deleted"):
         transform(lambda x: x.is_deleted())(jnp.ones(2))
     assert fx.grad(lambda x: x * (1 - x.is_deleted()))(1.0) == 1
+
+
+@pytest.mark.parametrize("transform", [fx.jit, fx.vmap])
+def test_keys_are_traced_where_their_words_are(transform):
+    def f(key):
+        assert isinstance(key, fx.core.Tracer) and isinstance(key, fx.Array)
+        assert not fx.core.is_concrete(key)
+        return fx.random.bits(key)
+
+    key = fx.random.key(0)
+    assert not isinstance(key, fx.core.Tracer) and fx.core.is_concrete(key)
+    transform(f)(fx.random.split(key, 2) if transform is fx.vmap else key)
