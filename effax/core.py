@@ -17,6 +17,7 @@ from effax.effects.types import ShapedArray as ShapedArray
 from effax.effects.value import Value as Value
 from effax.extend.tracing import Trace as Trace
 from effax.extend.tracing import Tracer as Tracer
+from effax.extend.tracing import traced_part
 
 __all__ = [
     "AbstractValue",
@@ -97,7 +98,7 @@ def is_concrete(x: Any) -> bool:
     >>> is_concrete(3)
     True
     """
-    return not isinstance(x, Tracer) or getattr(x, "words", x).concrete() is not None
+    return not isinstance(x, Tracer) or traced_part(x).concrete() is not None
 
 
 def __getattr__(name: str) -> Any:

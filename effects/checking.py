@@ -10,7 +10,7 @@ from effax.effects.errors import EffaxError, JaxprTypeError
 from effax.effects.program import Literal, Program
 from effax.effects.types import ShapedArray
 
-REFUSES: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, EffaxError)
+_REFUSES: Final = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, EffaxError)
 """The errors of typing rules for operands and attributes that nobody may write."""
 
 
@@ -28,7 +28,7 @@ def result_types(
     )
     try:
         found = effect.infer(types, attributes)
-    except REFUSES as error:
+    except _REFUSES as error:
         raise JaxprTypeError(
             f"operands and attributes of {effect} ({type(error).__name__}: {error})"
         ) from None

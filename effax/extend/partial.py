@@ -120,9 +120,8 @@ def trace_to_jaxpr_nounits(
     found = stage(of_unknown, types, getattr(fun, "__name__", "program"))
     program, captured = found.program, list(found.captured)
     moving = _moving(program, program.inputs[len(captured) :])
-    count = len(program.outputs)
-    asked = [instantiate] * count if isinstance(instantiate, bool) else list(instantiate)
-    unknown = [a or x in moving for a, x in zip(asked, program.outputs, strict=True)]
+    asked = zip(_each(instantiate, len(program.outputs)), program.outputs, strict=True)
+    unknown = [a or x in moving for a, x in asked]
     still = [e for e in program.equations if moving.isdisjoint(e.inputs)]
     known = Program(
         program.inputs[: len(captured)],

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from effax.api.calling.scopes import named_scope, recorders
+from effax.api.calling.scopes import named_scope, recorders, rescoped
 from effax.effects.frames import describe, hide, user_frame
 from effax.effects.handler import innermost
 from effax.effects.jaxpr import SourceInfo
-from effax.effects.provenance import Origin, source
+from effax.effects.provenance import Origin, source, tagged, tags_of
 
 __all__ = [
     "NameStack",
@@ -97,14 +97,8 @@ def set_name_stack(name_stack: str) -> Iterator[None]:
     >>> effax.make_jaxpr(f)(0.0).eqns[0].source_info.name_stack
     'own'
     """
-    before = [(r, r.scope, r.scoped) for r in recorders()]
-    for recorder, _, _ in before:
-        recorder.scope, recorder.scoped = str(name_stack), innermost()
-    try:
+    with rescoped(lambda r: (tagged(str(name_stack), tags_of(r.scope)), innermost())):
         yield
-    finally:
-        for recorder, scope, scoped in before:
-            recorder.scope, recorder.scoped = scope, scoped
 
 
 def reset_name_stack() -> Any:

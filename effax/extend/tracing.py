@@ -30,7 +30,7 @@ from effax.extend.typed_numbers import typed
 from effax.keys.arrays import KeyArray
 
 
-def _words(value: object) -> object:
+def traced_part(value: Any) -> Any:
     """A value, or the words that an array of keys is over: keys are traced where these are."""
     return value.words if type(value) is KeyArray else value
 
@@ -43,7 +43,7 @@ class _Family(type):
     def __instancecheck__(cls, value: object) -> bool:
         if "_base" not in cls.__dict__:
             return type.__instancecheck__(cls, value)
-        return isinstance(_words(value), cls._base)
+        return isinstance(traced_part(value), cls._base)
 
 
 class Tracer(Carrier, metaclass=_Family):

@@ -82,6 +82,16 @@ def test_lines_scopes_and_metadata_are_kept():
         assert one.ctx.xla_metadata == other.ctx.xla_metadata == {"a": "b"}
 
 
+def test_metadata_stays_where_scopes_are_closed():
+    @set_xla_metadata(a="b")
+    def f(x):
+        with fx.named_scope("layer"), source_info_util.reset_name_stack():
+            return jnp.sin(x)
+
+    (sine,) = fx.make_jaxpr(f)(1.0).eqns
+    assert (str(sine.source_info.name_stack), sine.ctx.xla_metadata) == ("", {"a": "b"})
+
+
 def test_parts_of_programs_are_lists_as_in_jax():
     program = fx.make_jaxpr(lambda x: jnp.sin(x) + np.ones(2, "float32"))(1.0)
     eqn = program.eqns[0]

@@ -27,9 +27,20 @@ def named_scope(name: str) -> Iterator[None]:
     """
     if not isinstance(name, str):
         raise TypeError(f"named_scope name argument must be a string, got {name!r}")
+    with rescoped(lambda recorder: (scope_opened(recorder, name), innermost())):
+        yield
+
+
+@contextmanager
+def rescoped(scope_of: Callable[[Any], tuple[str, Any]]) -> Iterator[None]:
+    """Put other scopes on what the handlers that are recording write down.
+
+    Args:
+      scope_of: a recorder's new `scope`, and its `scoped`: the handler inside which it was opened.
+    """
     opened = [(h, h.scope, h.scoped) for h in recorders()]
     for recorder, _, _ in opened:
-        recorder.scope, recorder.scoped = scope_opened(recorder, name), innermost()
+        recorder.scope, recorder.scoped = scope_of(recorder)
     try:
         yield
     finally:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
-from effax.api.calling.scopes import recorders
+from effax.api.calling.scopes import rescoped
 from effax.effects import jaxpr
 from effax.effects.config import Overriding, trace_key
 from effax.effects.provenance import Tags, tagged
@@ -52,7 +52,7 @@ class Tagging:
             merged = {**dict(trace_key().xla_metadata), **self._updates}
             tags = as_tags({k: v for k, v in merged.items() if v is not None})
             entered.enter_context(Overriding("xla_metadata", tags))
-            entered.enter_context(_recorded(tags))
+            entered.enter_context(rescoped(lambda r: (tagged(r.scope, tags), r.scoped)))
             self._entered.append(entered.pop_all())
 
     def __exit__(self, *exception: Any) -> None:
@@ -82,16 +82,3 @@ def as_tags(metadata: dict[str, Any]) -> Tags:
                 f"{type(value).__name__}; XLA gets its text, so pass str({key})"
             ) from None
     return tuple(sorted(metadata.items()))
-
-
-@contextmanager
-def _recorded(tags: Tags) -> Iterator[None]:
-    """Put metadata on what the handlers that are recording write down."""
-    opened = [(h, h.scope) for h in recorders()]
-    for recorder, scope in opened:
-        recorder.scope = tagged(scope, tags)
-    try:
-        yield
-    finally:
-        for recorder, scope in opened:
-            recorder.scope = scope

@@ -73,27 +73,19 @@ get_aval = typeof
 no_effects: frozenset[str] = frozenset()
 
 
-class _Variables(type):
-    """The metaclass of a name for `Variable`, of which variables are instances."""
+class _StandsFor(type):
+    """The metaclass of JAX's names for classes of ours, `own`, whose instances are theirs."""
+
+    own: type
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, Variable)
+        return isinstance(value, cls.own)
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, Variable)
+        return issubclass(kind, cls.own)
 
 
-class _Equations(type):
-    """The metaclass of a name for `Equation`, of which equations are instances."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, Equation)
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, Equation)
-
-
-class JaxprEqn(metaclass=_Equations):
+class JaxprEqn(metaclass=_StandsFor):
     """An equation of these parts, by JAX's name: `new_jaxpr_eqn` says which.
 
     >>> import effax
@@ -104,12 +96,14 @@ class JaxprEqn(metaclass=_Equations):
     (True, 'sin')
     """
 
+    own = Equation
+
     def __new__(cls, *parts: Any, **named: Any) -> Equation:  # type: ignore[misc]
         """Make the equation."""
         return new_jaxpr_eqn(*parts, **named)
 
 
-class Var(metaclass=_Variables):
+class Var(metaclass=_StandsFor):
     """A variable, by JAX's name: `Var(aval)` is one that no equation makes yet.
 
     >>> from effax.core import ShapedArray
@@ -117,22 +111,14 @@ class Var(metaclass=_Variables):
     True
     """
 
+    own = Variable
+
     def __new__(cls, aval: ShapedArray) -> Variable:  # type: ignore[misc]
         """Make a variable of a type."""
         return Variable(None, aval)
 
 
-class _Programs(type):
-    """The metaclass of names for `Program`, of which programs are instances."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, Program)
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, Program)
-
-
-class Jaxpr(metaclass=_Programs):
+class Jaxpr(metaclass=_StandsFor):
     """A program of these parts, by JAX's name: `Jaxpr(constvars, invars, outvars, eqns)`.
 
     >>> import effax
@@ -141,6 +127,8 @@ class Jaxpr(metaclass=_Programs):
     >>> isinstance(same, Jaxpr), type(same).__name__
     (True, 'Program')
     """
+
+    own = Program
 
     def __new__(  # type: ignore[misc]
         cls,
@@ -158,7 +146,7 @@ class Jaxpr(metaclass=_Programs):
         return program
 
 
-class ClosedJaxpr(metaclass=_Programs):
+class ClosedJaxpr(metaclass=_StandsFor):
     """A program with the values of its first inputs: `ClosedJaxpr(jaxpr, consts)`.
 
     >>> import effax
@@ -166,6 +154,8 @@ class ClosedJaxpr(metaclass=_Programs):
     >>> ClosedJaxpr(program.jaxpr, program.consts).in_avals
     [f32[]~weak]
     """
+
+    own = Program
 
     def __new__(cls, jaxpr: Program, consts: Sequence[Any]) -> Program:  # type: ignore[misc]
         """Return the program with these constants."""
