@@ -151,7 +151,7 @@ def transformed(case: Case, how: str) -> Case | None:
     if how == "jvp":
         tangents = ", ".join(f"jnp.cos({x})" for x in moved)
         return case._replace(code=f"jax.jvp({function}, ({names},), ({tangents},))")
-    pulled = "lambda out, pull: pull(jax.tree.map(jnp.cos, out))"
+    pulled = "lambda out, pull: (out, pull(jax.tree.map(jnp.cos, out)))"
     return case._replace(code=f"({pulled})(*jax.vjp({function}, {names}))")
 
 

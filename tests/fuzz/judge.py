@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tests.fuzz.forgiven import forgiven
+from tests.fuzz.numpy_beside import NumPyBeside
+from tests.fuzz.principles import principle
 from tests.grid.ask import CRASH, Answer, Leaf, Oracle
 from tests.grid.case import Case, dtype_of, is_complex, is_inexact, is_unsigned
 from tests.grid.compare import FAULTS, compare_leaves, widened
@@ -26,6 +28,7 @@ PLAIN = {"TypeError", "ValueError", "IndexError", "OverflowError", "EffaxError"}
 PLAIN |= {"NotImplementedError"}  # what effax refuses, it may refuse by that
 GRAVE = ("crash", "hang", "value", "difference", "law", "dtype", "shape", "structure", "weak")
 DERIVATIVE = re.compile(r"\bjax\.(jvp|vjp)\(")
+SILENCE = Answer(None, [], [])
 KINDS = (*GRAVE, "refuses", "accepts", "error")
 """Kinds of difference, the worst first; "error": it tells of a fault, where JAX has one too."""
 
@@ -63,8 +66,8 @@ def _class(name: str) -> str:
 class Judge:
     """The two processes, and what is asked of them. `asked` counts questions by mode.
 
-    `forgive` is called with each finding that is let pass, and the reason; `numbers` has what NumPy
-    and SciPy compute in 64 bits, as `in_64_bits`.
+    `forgive` is called with each finding that is let pass, and the reason; `numpy` is the process
+    of NumPy and SciPy, without which they are asked in this one.
     """
 
     def __init__(
@@ -72,9 +75,10 @@ class Judge:
         ours: Oracle,
         theirs: Oracle,
         forgive: Callable[[Finding, str], object] = lambda finding, reason: None,
-        numbers: Callable[[Case, bool], Numbers] = in_64_bits,
+        numpy: NumPyBeside | None = None,
     ) -> None:
-        self.ours, self.theirs, self.forgive, self.numbers = ours, theirs, forgive, numbers
+        self.ours, self.theirs, self.forgive, self.numpy = ours, theirs, forgive, numpy
+        self.numbers = numpy.numbers if numpy else in_64_bits
         self.asked = {"types": 0, "values": 0, "difference": 0, "law": 0}
 
     def types(self, function: str, entry: Entry, case: Case) -> tuple[Finding | None, bool]:
@@ -88,7 +92,7 @@ class Judge:
         if kind == "refuses":  # JAX may refuse only what it compiles
             kind, why = difference_of_errors(found, self.theirs.ask(case, "eager"))
         goes_on = not kind and wanted.leaves is not None and found.leaves is not None
-        return self.finding(function, entry, kind, case, why), goes_on
+        return self.finding(function, entry, kind, case, why, found), goes_on
 
     def values(self, function: str, entry: Entry, case: Case) -> Finding | None:
         """A difference of the results themselves."""
@@ -106,7 +110,7 @@ class Judge:
             kind, why = difference_of_values(entry, case, found, wanted, self.numbers)
             if not kind:
                 break
-        return self.finding(function, entry, kind, case, why)
+        return self.finding(function, entry, kind, case, why, found)
 
     def difference(self, function: str, entry: Entry, case: Case) -> Finding | None:
         """Derivatives that are not what differences say."""
@@ -131,12 +135,19 @@ class Judge:
         return Finding(f"law {name}", kind, case, why) if why else None
 
     def finding(
-        self, function: str, entry: Entry, kind: str, case: Case, why: str
+        self,
+        function: str,
+        entry: Entry,
+        kind: str,
+        case: Case,
+        why: str,
+        found: Answer = SILENCE,
     ) -> Finding | None:
         if not kind:
             return None
         given_for = {"accepts": entry.more, "refuses": entry.less}.get(kind)
         reason = given_for or forgiven(function, kind, case, why)
+        reason = reason or principle(kind, case, found, self.numpy)
         finding = Finding(function, kind, case, why)
         if reason:
             self.forgive(finding, reason)
@@ -190,7 +201,7 @@ def difference_of_values(
         return difference_of_errors(found, wanted)
     scale = magnitude(case)
     if DERIVATIVE.search(case.code):
-        wanted = _informed(found, wanted)
+        wanted = _informed(case, found, wanted)
     assert wanted.leaves is not None
     # JAX may be the less accurate of the two by a little.
     slack = entry.slack * (4 if entry.alone else 1)
@@ -210,19 +221,35 @@ def difference_of_values(
     return "value", why
 
 
-def _informed(found: Answer, wanted: Answer) -> Answer:
-    """JAX's derivatives, and effax's where JAX's are NaN: 0 times infinity, in most rules."""
+def _informed(case: Case, found: Answer, wanted: Answer) -> Answer:
+    """JAX's derivatives, and effax's where no slope is known.
+
+    Where JAX's is NaN (0 times infinity, in most rules), and where the function is not finite.
+    """
     assert found.leaves is not None and wanted.leaves is not None
+    results = [x for x in wanted.leaves[: _results(case, wanted)] if isinstance(x, Leaf)]
+    lost = [~np.isfinite(widened(x.values)) for x in results]
     leaves: list[Leaf | str] = []
     for ours, theirs in itertools.zip_longest(found.leaves, wanted.leaves):
         both = isinstance(ours, Leaf) and isinstance(theirs, Leaf)
         if both and ours.values.shape == theirs.values.shape and ours.dtype == theirs.dtype:
             unknown = np.isnan(widened(theirs.values))
+            for places in lost:
+                unknown |= places if places.shape == unknown.shape else bool(places.any())
             values = np.where(unknown, ours.values, theirs.values)
             leaves.append(theirs._replace(values=values))
         elif theirs is not None:
             leaves.append(theirs)
     return wanted._replace(leaves=leaves)
+
+
+def _results(case: Case, wanted: Answer) -> int:
+    """How many leaves of a transformed case are results of the function itself."""
+    assert wanted.leaves is not None
+    pulled = re.search(r"jax\.vjp\(lambda ([\w, ]*):", case.code)
+    if pulled:
+        return max(len(wanted.leaves) - len(pulled[1].split(",")), 0)
+    return len(wanted.leaves) // 2
 
 
 def _text(answer: Answer) -> str:

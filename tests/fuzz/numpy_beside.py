@@ -9,7 +9,7 @@ import sys
 
 from tests.grid.ask import Answer, Leaf, Oracle, serve
 from tests.grid.case import Case
-from tests.grid.play import Numbers, in_64_bits
+from tests.grid.play import Numbers, in_64_bits, refused_by_numpy
 
 
 class NumPyBeside:
@@ -22,6 +22,10 @@ class NumPyBeside:
         """The numbers of `tests.grid.play.in_64_bits`, or None where that does not end."""
         leaves = self.process.ask(case, "inexact" if inexact else "exact").leaves
         return leaves and [x.values for x in leaves if isinstance(x, Leaf)]
+
+    def refuses(self, case: Case) -> bool:
+        """Whether NumPy has a function for a case, and refuses its arguments."""
+        return bool(self.process.ask(case, "refused").error)
 
 
 def said(case: Case, inexact: bool) -> Answer:
@@ -38,5 +42,6 @@ if __name__ == "__main__":
         {
             "exact": lambda library, case: said(case, inexact=False),
             "inexact": lambda library, case: said(case, inexact=True),
+            "refused": lambda library, case: Answer([], refused_by_numpy(case), []),
         },
     )

@@ -73,7 +73,7 @@ class Run:
 
     def __init__(self, processes: tuple[Oracle, Oracle], journal: Journal) -> None:
         self.numpy = NumPyBeside(PATIENCE)
-        self.judge = Judge(*processes, journal.forgive, self.numpy.numbers)
+        self.judge = Judge(*processes, journal.forgive, self.numpy)
         self.journal = journal
         self.table = tables()
 

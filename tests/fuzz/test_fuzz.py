@@ -20,6 +20,7 @@ from tests.fuzz.forgiven import Forgiven
 from tests.fuzz.journal import Journal
 from tests.fuzz.judge import GRAVE, Finding, Judge, difference_of_types, difference_of_values
 from tests.fuzz.numpy_beside import NumPyBeside
+from tests.fuzz.principles import principle
 from tests.fuzz.run import Run, effax_beside, tables
 from tests.grid import defined
 from tests.grid.ask import CRASH, Answer, Leaf, Oracle, answer, jax_python
@@ -222,3 +223,37 @@ def test_a_reason_may_hold_for_some_values_only():
     extreme = SUM._replace(operands=(SUM.operands[0]._replace(kind="extreme"),))
     assert reason.covers("jnp.sum", "value", extreme, "")
     assert not reason.covers("jnp.sum", "value", SUM, "")
+
+
+def test_numpy_decides_what_is_refused_and_what_is_given():
+    """What NumPy refuses may be refused, what it gives may be given, and nothing else may."""
+    beside = NumPyBeside(patience=10)
+    refused = Answer(None, ["ValueError"], [])
+    given = Answer(["float32[2]"], [], [])
+    try:
+        wrong = SUM._replace(code="jnp.sum(a, axis=5)")
+        assert principle("refuses", wrong, refused, beside)
+        assert principle("refuses", SUM._replace(code="jnp.sum(a, axis=1.5)"), refused, beside)
+        assert not principle("refuses", SUM, refused, beside)
+        assert not principle("refuses", SUM._replace(code="jnp.sum(a, no=1)"), refused, beside)
+        assert principle("accepts", SUM, given, beside)
+        assert not principle("accepts", SUM, Answer(["float32[3]"], [], []), beside)
+        assert not principle("accepts", wrong, given, beside)
+        arccos = SUM._replace(code="lax.acos(a)")
+        assert beside.numbers(arccos, True) is not None
+    finally:
+        beside.process.close()
+
+
+@pytest.mark.parametrize("how", ["jvp", "vjp"])
+def test_where_a_function_is_infinite_no_slope_is_compared(how):
+    case = transformed(SUM, how)
+    assert case is not None
+
+    def said(result: float, slope: float) -> Answer:
+        leaves = [Leaf("float32", False, np.float32([1, x])) for x in (result, slope)]
+        return Answer(leaves, [], [])
+
+    assert difference_of_values(PLAIN, case, said(np.inf, 3), said(np.inf, 2)) == ("", "")
+    assert difference_of_values(PLAIN, case, said(1, 3), said(1, 2))[0] == "value"
+    assert difference_of_values(PLAIN, case, said(1, np.nan), said(1, 2))[0] == "value"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -129,6 +130,30 @@ def _mapped(function: Callable[..., Any]) -> Callable[..., Any]:
 TRANSFORMS = SimpleNamespace(jit=lambda function: function, vmap=_mapped)
 """NumPy's stand-in for `jax`."""
 
+LAX = """abs acos=arccos acosh=arccosh add asin=arcsin asinh=arcsinh atan=arctan atan2=arctan2
+    atanh=arctanh bitwise_and bitwise_not bitwise_or bitwise_xor cbrt ceil conj cos cosh eq=equal
+    exp exp2 expm1 floor ge=greater_equal gt=greater imag is_finite=isfinite le=less_equal log log1p
+    lt=less max=maximum min=minimum mul=multiply ne=not_equal neg=negative nextafter real rem=fmod
+    shift_left=left_shift sign sin sinh sqrt square sub=subtract tan tanh transpose reshape
+    expand_dims squeeze"""
+SPECIAL = """digamma=psi erf erfc erf_inv=erfinv lgamma=gammaln logistic=expit bessel_i0e=i0e
+    bessel_i1e=i1e igamma=gammainc igammac=gammaincc betainc zeta polygamma"""
+
+
+def _called(module: Any, names: str) -> dict[str, Any]:
+    """Functions of a module by JAX's names: `jax's=module's`, or one name for both."""
+    pairs = [name.partition("=") for name in names.split()]
+    return {theirs: getattr(module, ours or theirs) for theirs, _, ours in pairs}
+
+
+NAMES = {
+    "jnp": np,
+    "jsp": scipy,
+    "jax": TRANSFORMS,
+    "lax": SimpleNamespace(**_called(np, LAX), **_called(scipy.special, SPECIAL)),
+}
+"""What stands for the modules that a case mentions."""
+
 
 Numbers = list[np.ndarray[Any, Any]] | None
 
@@ -142,10 +167,25 @@ def in_64_bits(case: Case, inexact: bool) -> Numbers:
         warnings.simplefilter("ignore")
         given = [_widened(o.numpy(), inexact) for o in case.operands]  # NaN of any bits, too
         try:
-            found = case.function({"jnp": np, "jsp": scipy, "jax": TRANSFORMS})(*given)
+            found = case.function(NAMES)(*given)
         except Exception:  # other arguments than NumPy's, or other limits: no opinion
             return None
     return [np.asarray(x) for x in _flat(found)]
+
+
+def refused_by_numpy(case: Case) -> list[str]:
+    """Return the class of NumPy's or SciPy's error, if they have what is asked, and refuse it."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        given = [_widened(o.numpy(), False) for o in case.operands]
+        try:
+            case.function(NAMES)(*given)
+        except (ValueError, IndexError, TypeError, np.linalg.LinAlgError) as error:
+            unknown = re.search(r"keyword|positional argument|no loop|not supported", str(error))
+            return [] if unknown else [type(error).__name__]
+        except Exception:  # no function of that name, or none that is foreseen
+            return []
+    return []
 
 
 def opinion(

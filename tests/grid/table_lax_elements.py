@@ -123,7 +123,7 @@ def incomplete(g: Grid, name: str) -> str:
 
 
 def _all(names: str, draw: Drawer, **how: object) -> dict[str, Entry]:
-    entry = Entry(draw, wide=False)._replace(**how)  # type: ignore[arg-type]
+    entry = Entry(draw)._replace(**how)  # type: ignore[arg-type]
     return {f"lax.{name}": entry for name in names.split()}
 
 
