@@ -42,6 +42,8 @@ def convert_element_type(operand: ArrayLike, new_dtype: Any) -> Array:
         raise ValueError("convert_element_type: a dtype must be given, not None")
     if type(operand) is int:
         operand = held(operand, user_dtype(new_dtype, "convert_element_type"))
+    elif hasattr(operand, "__jax_array__"):
+        operand = asarray(operand)
     given = typeof(operand)
     if is_extended(given.dtype) and new_dtype == given.dtype:
         return as_values(asarray(operand))

@@ -383,34 +383,3 @@ def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     if direct(x, y):
         return elementwise.min(x, y)
     return elementwise.min(*promote(x, y, name="minimum"))
-
-
-@whole()
-def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Return the larger of two values, element by element; where one is NaN, the other.
-
-    Args:
-      x1, x2: array_like, broadcast against each other.
-
-    >>> fmax(float("nan"), 3.0)
-    Array(3., dtype=float32, weak_type=True)
-    """
-    return _ignoring_nan(elementwise.max, *promote(x1, x2, name="fmax", arrays=True))
-
-
-@whole()
-def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """Return the smaller of two values, element by element; where one is NaN, the other.
-
-    Args:
-      x1, x2: array_like, broadcast against each other.
-
-    >>> fmin(float("nan"), 3.0)
-    Array(3., dtype=float32, weak_type=True)
-    """
-    return _ignoring_nan(elementwise.min, *promote(x1, x2, name="fmin", arrays=True))
-
-
-def _ignoring_nan(extreme: Any, x: Any, y: Any) -> Any:
-    result = choose(comparison.ne(y, y), x, extreme(x, y))
-    return choose(comparison.ne(x, x), y, result)

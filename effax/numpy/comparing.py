@@ -78,6 +78,38 @@ def imaginary_part(x: Any) -> Any:
 
 
 @whole()
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return the larger of two values, element by element; where one is NaN, the other.
+
+    Args:
+      x1, x2: array_like, broadcast against each other.
+
+    >>> fmax(float("nan"), 3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    return _first_if("fmax", comparison.gt, x1, x2)
+
+
+@whole()
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
+    """Return the smaller of two values, element by element; where one is NaN, the other.
+
+    Args:
+      x1, x2: array_like, broadcast against each other.
+
+    >>> fmin(float("nan"), 3.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    return _first_if("fmin", comparison.lt, x1, x2)
+
+
+def _first_if(name: str, effect: Effect, x: Any, y: Any) -> Any:
+    """The first of two values where a comparison holds, or the second is NaN; else the second."""
+    x, y = promote(x, y, name=name, arrays=True)
+    return choose(logical.or_(_order(name, effect, x, y), comparison.ne(y, y)), x, y)
+
+
+@whole()
 def less(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Return `x < y`; complex numbers in lexicographic order.
 

@@ -17,7 +17,8 @@ from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.types import float0, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
 from effax.keys.decorators import converts_keys, moves_keys
-from effax.operands.arguments import cast, check_arrays, on_device
+from effax.operands.arguments import cast, on_device
+from effax.operands.promoting import arraylike
 
 
 @converts_keys
@@ -205,7 +206,7 @@ def copy(a: ArrayLike, order: str | None = None) -> Value:
     >>> jnp.copy(jnp.ones(2))
     Array([1., 1.], dtype=float32)
     """
-    check_arrays("copy", a)
+    (a,) = arraylike("copy", a)
     return elementwise.copy(_array(a, copy=False, order=order))
 
 
@@ -226,7 +227,7 @@ def astype(
     >>> jnp.astype(jnp.array([1.7, -1.7]), jnp.int32)
     Array([ 1, -1], dtype=int32)
     """
-    check_arrays("astype", x)
+    (x,) = arraylike("astype", x)
     value = _array(x, copy=False)
     wanted = user_dtype(float if dtype is None else dtype, "astype")
     if is_inexact(value.dtype) and is_bool(wanted):

@@ -38,7 +38,7 @@ from effax.operands.arguments import (
     shape_of,
     strong,
 )
-from effax.operands.promoting import array, promote_dtypes
+from effax.operands.promoting import array, arraylike, promote_dtypes
 
 
 def below(rows: int, columns: int, k: Any) -> Any:
@@ -269,7 +269,7 @@ def fill_diagonal(
             "fill_diagonal: effax arrays are immutable, so that the result is a new array; pass "
             "inplace=False"
         )
-    check_arrays("fill_diagonal", a, val)
+    a, val = arraylike("fill_diagonal", a, val)
     lengths = shape_of(a)
     if wrap:
         raise NotImplementedError("wrap=True is not implemented")

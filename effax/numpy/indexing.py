@@ -378,7 +378,7 @@ def update(
         part = update(read_windows(x, found), inner, values, operation, mode=mode)
         return write_windows(x, found, part, clipped)
     type = typeof(x)
-    if isinstance(values, (list, tuple)):
+    if isinstance(values, (list, tuple)) or hasattr(values, "__jax_array__"):
         values = asarray(values)
     if isinstance(index, (Value, np.ndarray)) and is_mask(index):
         lengths = typeof(index).shape

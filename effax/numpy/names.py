@@ -17,8 +17,6 @@ from effax.numpy.arithmetic import divmod as divmod
 from effax.numpy.arithmetic import fabs as fabs
 from effax.numpy.arithmetic import float_power as float_power
 from effax.numpy.arithmetic import floor_divide as floor_divide
-from effax.numpy.arithmetic import fmax as fmax
-from effax.numpy.arithmetic import fmin as fmin
 from effax.numpy.arithmetic import fmod as fmod
 from effax.numpy.arithmetic import maximum as maximum
 from effax.numpy.arithmetic import minimum as minimum
@@ -74,6 +72,8 @@ from effax.numpy.comparing import allclose as allclose
 from effax.numpy.comparing import array_equal as array_equal
 from effax.numpy.comparing import array_equiv as array_equiv
 from effax.numpy.comparing import equal as equal
+from effax.numpy.comparing import fmax as fmax
+from effax.numpy.comparing import fmin as fmin
 from effax.numpy.comparing import greater as greater
 from effax.numpy.comparing import greater_equal as greater_equal
 from effax.numpy.comparing import isclose as isclose

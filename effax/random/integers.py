@@ -273,7 +273,7 @@ def choice(
             f"shape argument of random.choice must be a sequence, got {shape}; write ({shape},)"
         )
     found = canonical_shape(shape)
-    if isinstance(a, list | tuple):
+    if isinstance(a, list | tuple) or hasattr(a, "__jax_array__"):
         a = jnp.asarray(a)
     type = typeof(a)
     array = a if type.ndim else None

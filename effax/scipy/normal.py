@@ -113,7 +113,7 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
         value = function(x)
         return value, t * _log_ndtr_slope(x, value)
 
-    return strong(function(*real("log_ndtr", opened_list(x))))
+    return function(*map(strong, real("log_ndtr", opened_list(x))))
 
 
 @whole()

@@ -1421,6 +1421,29 @@ TABLE = [
         dtypes=EIGHT_BITS,
     ),
     Forgiven("a Boolean is 1", "lax.select", "accepts", "TypeError", "True"),
+    Forgiven("SciPy's is infinite at infinity", "jsp.special.poch*", "value", "inf"),
+    Forgiven("eight bits are often equal", "lax.clamp", "difference", dtypes=EIGHT_BITS),
+    Forgiven(
+        "what lies outside is left out, not multiplied by infinity",
+        "large lax.conv*",
+        "value",
+        "nan",
+        values="edges extreme",
+    ),
+    Forgiven("infinity times False is NaN", "jnp.vdot*", "value", "^nan", dtypes="bool"),
+    Forgiven("a length is an integer, as in NumPy", "jnp.fft.*fftfreq", "shape"),
+    Forgiven("JAX leaves the fill out", "jnp.flatnonzero*", "value", "-1", dtypes=EIGHT_BITS),
+    Forgiven("one observation has no deviation", "jnp.cov", "value", "nan"),
+    Forgiven("the last digit", "jsp.stats.norm.isf", "value", r"^-?0\.\d+ "),
+    Forgiven(
+        "scales of more axes than one are a mistake",
+        "jax.image.scale_and_translate",
+        "refuses",
+        "^ValueError",
+    ),
+    Forgiven(
+        "of an empty set JAX gives the other's first", "jnp.intersect1d*", "value", code="size="
+    ),
 ]
 
 

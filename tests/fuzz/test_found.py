@@ -57,6 +57,8 @@ jnp.nan_to_num(jnp.array([jnp.nan, 3]), nan=jnp.ones((2, 1))).tolist() | [[1.0, 
 jsp.stats.poisson.pmf(jnp.inf, jnp.array([0.5, 3.0])) | Array([0., 0.], dtype=float32)
 nn.dot_product_attention(*3 * [jnp.ones((1, 2, 1, 1))], query_seq_lengths=[1]).tolist() | [[[[1.0]], [[0.0]]]]
 random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array(1, dtype=int32)
+effax.jvp(jnp.fmin, (3.0, 2.0), (jnp.nan, 1.0))[1] | Array(1., dtype=float32, weak_type=True)
+effax.jvp(jnp.fmax, (3.0, jnp.nan), (1.0, jnp.nan))[1] | Array(1., dtype=float32, weak_type=True)
 """
 
 REFUSES = """

@@ -40,6 +40,14 @@ FUNCTIONS = {
     "a frequency": lambda x: jnp.fft.fftshift(x),
     "segments": lambda x: effax.ops.segment_sum(x, np.array([0, 0]), 2),
     "looked at": lambda x: (jnp.shape(x), jnp.ndim(x), jnp.size(x), jnp.iscomplexobj(x)),
+    "copied": lambda x: jnp.copy(x),
+    "cast": lambda x: jnp.astype(x, "int32"),
+    "cast by lax": lambda x: lax.convert_element_type(x, "int32"),
+    "its diagonal": lambda x: jnp.fill_diagonal(x, X[0], inplace=False),
+    "chosen from": lambda x: effax.random.choice(effax.random.key(0), x),
+    "set": lambda x: jnp.zeros((3, 2, 2)).at[-1].set(x),
+    "added in a slice": lambda x: jnp.ones((3, 2)).at[1:].add(x),
+    "put where a mask holds": lambda x: jnp.zeros((3, 2, 2)).at[np.arange(3) > 1].max(x),
     "lengths by elements": lambda x: jnp.trim_zeros(x),
 }
 X = np.array([[1.0, 2.0], [3.0, 4.0]], "float32")
