@@ -23,11 +23,18 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.whole_runs import RUNS
 from benchmarks.workloads import SUBJECTS, WORKLOADS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 STARTUP_SUBJECT = "startup"
+RUNS_SUBJECT = "runs"
+HEADINGS = {
+    STARTUP_SUBJECT: "Start",
+    **SUBJECTS,
+    RUNS_SUBJECT: "Training, from the start of a process to the end of 100 steps",
+}
 IMPORT = "import"
 FLOOR = (
     "jaxlib and NumPy alone are 0.2 of JAX's processor time (156 ms of 773), so that 0.2 is out of "
@@ -48,6 +55,15 @@ STARTUP: dict[str, tuple[str, float, str]] = {
     "twenty_cold": ("the same, without effax's cache on disk", 0.5, ""),
 }
 """Title, target and reason of a miss; "_cold" is for what ends so."""
+TRAININGS: dict[str, tuple[str, str]] = {
+    name + end: (title + words, subject)
+    for run, (title, _) in RUNS.items()
+    for name, end, words, subject in (
+        (f"run_{run}", "", "", RUNS_SUBJECT),
+        (f"run_{run}", "_peak", ": peak of the whole process", report.MEMORY_SUBJECT),
+    )
+}
+"""Title and subject of each training's time, and of its memory."""
 HEADLINES = [
     "import",
     "twenty",
@@ -118,6 +134,22 @@ def work(python: str, library: str, names: list[str]) -> dict[str, Any]:
     return {n: s if isinstance(s, str) else min(s) / WORKLOADS[n].per for n, s in samples.items()}
 
 
+def runs(python: str, library: str, chosen: list[str]) -> dict[str, Any]:
+    """Seconds and peak bytes of each training, in a process each; all reach the same loss."""
+    found: dict[str, Any] = {}
+    for name in chosen:
+        began, (done, peak, *losses) = start(python, library, "run", name, cold=True)
+        _same_losses.setdefault(name, losses[0])
+        if abs(losses[0] - _same_losses[name]) > 1e-3 * abs(losses[0]):
+            raise RuntimeError(f"{library} begins {name} at {losses[0]}, not {_same_losses[name]}")
+        found |= {f"run_{name}": done - began, f"run_{name}_peak": peak}
+    return found
+
+
+_same_losses: dict[str, float] = {}
+"""The first loss of each training that was run."""
+
+
 def imports(python: str, module: str) -> bool:
     found = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
     return found.returncode == 0
@@ -176,6 +208,13 @@ def plan(names: list[str], pythons: dict[str, str]) -> list[tuple[Group, list[st
     groups: list[tuple[Group, list[str]]] = []
     if set(names) & set(STARTUP):
         groups.append((startup, [n for n in ("effax", "jax") if n in pythons]))
+    trained = [n for n in RUNS if f"run_{n}" in names or f"run_{n}_peak" in names]
+    if trained:
+
+        def training(python: str, library: str) -> dict[str, Any]:
+            return runs(python, library, trained)
+
+        groups.append((training, [n for n in ("effax", "jax", "torch") if n in pythons]))
     for subject in SUBJECTS:
         chosen = [n for n in names if n in WORKLOADS and WORKLOADS[n].subject == subject]
         if not chosen:
@@ -195,7 +234,8 @@ def options_of(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--only", help=f"of {','.join([*STARTUP, *WORKLOADS])}, or {', '.join(SUBJECTS)}"
+        "--only",
+        help=f"of {','.join([*STARTUP, *WORKLOADS, *TRAININGS])}, or {', '.join(HEADINGS)}",
     )
     parser.add_argument("--jax-python", default=default_jax_python())
     parser.add_argument(
@@ -214,12 +254,14 @@ def options_of(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--readme", action="store_true", help="write the tables of both README.md")
     options = parser.parse_args(argv)
     names: list[str] = []
-    for word in options.only.split(",") if options.only else [STARTUP_SUBJECT, *SUBJECTS]:
+    for word in options.only.split(",") if options.only else HEADINGS:
         if word == STARTUP_SUBJECT:
             names += STARTUP
+        elif word == RUNS_SUBJECT:
+            names += TRAININGS
         elif word in SUBJECTS:
             names += [n for n, w in WORKLOADS.items() if w.subject == word]
-        elif word in WORKLOADS or word in STARTUP:
+        elif word in WORKLOADS or word in STARTUP or word in TRAININGS:
             names.append(word)
         else:
             parser.error(f"no measurement is called {word}; {parser.format_help()}")
@@ -235,6 +277,7 @@ def libraries(options: argparse.Namespace) -> dict[str, str]:
     else:
         print(f"no jax in {options.jax_python} (see --jax-python): effax alone", file=sys.stderr)
     wanted = {peer for n in options.names if n in WORKLOADS for peer in WORKLOADS[n].peers}
+    wanted |= {"torch"} if set(options.names) & set(TRAININGS) else set()
     python = options.peer_python or options.jax_python
     for peer in sorted(wanted):
         if imports(python, peer):
@@ -257,14 +300,18 @@ def main() -> None:
     if options.beside:
         earlier = json.loads(options.beside.read_text())["rows"]
         held = {n: summary(n, row["samples"]) for n, row in earlier.items() if n not in rows}
-        rows = {n: (rows | held)[n] for n in [*STARTUP, *WORKLOADS] if n in rows or n in held}
+        rows = {
+            n: (rows | held)[n]
+            for n in [*STARTUP, *WORKLOADS, *TRAININGS]
+            if n in rows or n in held
+        }
     record = {"machine": machine(pythons), "clock": options.clock, "rounds": options.rounds}
     record["rows"] = rows
     moment = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H%M%S")
     output = options.output or HERE / "results" / f"{moment}.json"
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    text = report.table(rows.values(), {STARTUP_SUBJECT: "Start", **SUBJECTS})
+    text = report.table(rows.values(), HEADINGS)
     print(text)
     print(f"{options.rounds} rounds; {record['machine']['cpu']}; all samples in {output}")
     if options.readme:
@@ -280,6 +327,9 @@ def summary(name: str, samples: dict[str, list[Any]]) -> dict[str, Any]:
     if name in STARTUP:
         title, target, why = STARTUP[name]
         return report.summarize(title, STARTUP_SUBJECT, target, None, why, samples, {})
+    if name in TRAININGS:
+        title, subject = TRAININGS[name]
+        return report.summarize(title, subject, 1.0, None, "", samples, {})
     w = WORKLOADS[name]
     return report.summarize(
         w.title, w.subject, w.target, w.limit, w.why, samples, w.within, w.factor

@@ -17,7 +17,8 @@ from effax.effects.types import ShapedArray as ShapedArray
 from effax.effects.value import Value as Value
 from effax.extend.tracing import Trace as Trace
 from effax.extend.tracing import Tracer as Tracer
-from effax.extend.tracing import traced_part
+from effax.keys.arrays import traced_part
+from effax.keys.leaves import run_on_keys
 
 __all__ = [
     "AbstractValue",
@@ -45,17 +46,18 @@ def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
     Args:
       jaxpr: the program, such as `closed.jaxpr` of a closed one.
       consts: the values of its constants.
-      *args: the values of its inputs.
+      *args: the values of its inputs; an array of keys is given as it is, though a program has
+        its words.
 
     Returns:
-      The list of its outputs.
+      The list of its outputs, keys among them where the program is `make_jaxpr`'s own.
 
     >>> import effax, effax.numpy as jnp
     >>> closed = effax.make_jaxpr(lambda x: x * 2.0 + 1.0)(1.0)
     >>> effax.core.eval_jaxpr(closed.jaxpr, closed.consts, 3.0)
     [Array(7., dtype=float32, weak_type=True)]
     """
-    return jaxpr.run(*consts, *args)
+    return run_on_keys(jaxpr, (*consts, *args))
 
 
 def max_dim(d1: Any, d2: Any) -> Any:

@@ -14,6 +14,7 @@ Its derivative is the author's to give (`custom_vjp`), and so is what it makes o
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -55,15 +56,17 @@ def pycapsule(funcptr: Any) -> Any:
     """Return a function of a library that ctypes loaded, as the capsule that is registered.
 
     Args:
-      funcptr: the function.
+      funcptr: the function, or its address: an integer, as numba gives for what it compiled.
 
     >>> import ctypes
     >>> pycapsule(ctypes.pythonapi.Py_IncRef)
     <capsule object NULL at ...>
     """
-    if not isinstance(funcptr, _FUNCTION):
+    known = isinstance(funcptr, (_FUNCTION, ctypes.c_void_p))
+    if not (funcptr if known else isinstance(funcptr, int) and funcptr >= mmap.PAGESIZE):
         raise TypeError(
-            f"pycapsule: expected a function of a library loaded by ctypes, got {funcptr!r}"
+            f"pycapsule: expected a function of a library loaded by ctypes, or its address, got "
+            f"{funcptr!r}"
         )
     made = ctypes.pythonapi.PyCapsule_New
     made.restype = ctypes.py_object

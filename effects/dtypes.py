@@ -190,6 +190,14 @@ class ExtendedDType:
     name: str
     kind = "X"
 
+    def inside(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], DType]:
+        """The shape and the dtype of the array that one of this dtype and shape is over."""
+        raise NotImplementedError(f"arrays of {self.name} are over no others")
+
+    def around(self, inner: Any) -> Any:
+        """The array of this dtype over the array that holds it."""
+        raise NotImplementedError(f"arrays of {self.name} are over no others")
+
 
 def as_dtype(dtype: Any) -> DType:
     """The NumPy dtype of a dtype, scalar type or name; not canonicalised.

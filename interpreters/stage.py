@@ -9,6 +9,7 @@ import attrs
 
 from effax.effects.config import trace_key
 from effax.effects.contexts import put
+from effax.effects.dtypes import ExtendedDType
 from effax.effects.effect import LITERALS, SCALARS, Effect
 from effax.effects.errors import (
     ConcretizationTypeError,
@@ -67,8 +68,14 @@ class Stage(Handler):
         return Given(self, variable) if isinstance(type, AbstractRef) else variable
 
     def new_arg(self, aval: ShapedArray, source_info: Any = None) -> Any:
-        """A further input of the program, after all others: `input` by JAX's name (brainstate)."""
-        return self.input(aval)
+        """A further input of the program, after all others: `input` by JAX's name (brainstate).
+
+        One of keys is over the input of their words.
+        """
+        dtype: Any = aval.dtype
+        if not isinstance(dtype, ExtendedDType):
+            return self.input(aval)
+        return dtype.around(self.input(ShapedArray(*dtype.inside(aval.shape))))
 
     def perform(self, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
         """Record an equation; the result is its variables."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import models
+from benchmarks.whole_runs import RUNS, kit_of_jax
 from benchmarks.workloads.workload import Call
 from benchmarks.workloads.workload import workload as any_workload
 
@@ -62,6 +63,36 @@ def compile_lstm(jax, jnp, np):
     loss, (xs, w) = models.lstm(jax, jnp), models.lstm_inputs(np, 30)
     models.assert_gradient(jax, np, lambda w, xs: loss(xs, w), w, xs[:2])
     return compiled(jax, lambda xs, w: jax.value_and_grad(loss, 1)(xs, w), xs, w)
+
+
+@workload("a network of 50 tanh layers, value_and_grad", 0.35)
+def compile_deep_network(jax, jnp, np):
+    loss, (params, x) = models.network(jnp), models.network_inputs(np, 50)
+    models.assert_gradient(jax, np, loss, params, x)
+    return compiled(jax, lambda x, params: jax.value_and_grad(loss)(params, x), x, params)
+
+
+def whole_network(jax: Any, jnp: Any, np: Any, name: str) -> Call:
+    """A network of `whole_runs`, its loss and gradient."""
+    rng = np.random.default_rng(0)
+    loss, params, data, _ = RUNS[name][1](kit_of_jax(jax, jnp), rng)
+    assert np.isfinite(jax.jit(loss)(params, data))
+    x = data.pop("x")
+
+    def f(x, params, data):
+        return jax.value_and_grad(loss)(params, {**data, "x": x})
+
+    return compiled(jax, f, x, params, data)
+
+
+@workload("a ResNet-18, a quarter as wide, value_and_grad", 1.0)
+def compile_resnet(jax, jnp, np):
+    return whole_network(jax, jnp, np, "resnet")
+
+
+@workload("a U-Net of three levels, value_and_grad", 1.0)
+def compile_unet(jax, jnp, np):
+    return whole_network(jax, jnp, np, "unet")
 
 
 @workload("12 transformer layers, each a call of one jitted function", 1.0)

@@ -134,6 +134,74 @@ def eager_split(jax, jnp, np):
     return lambda: jax.random.split(key)
 
 
+@eager("list", "eager list(x), float32[10]", 1.0, range(10))
+def eager_list(jax, jnp):
+    x = jnp.arange(10.0)
+    return lambda: list(x)
+
+
+@eager("unpack", "eager a, b, c = x, float32[3]", 1.0, 2)
+def eager_unpack(jax, jnp):
+    x = jnp.arange(3.0)
+
+    def call():
+        _, _, c = x
+        return c
+
+    return call
+
+
+@eager("linspace", "eager jnp.linspace(0, 1, 5)", 1.0, [0, 0.25, 0.5, 0.75, 1])
+def eager_linspace(jax, jnp):
+    return lambda: jnp.linspace(0, 1, 5)
+
+
+@eager("stop_gradient", "eager lax.stop_gradient(x), float32[3]", 1.0, [0, 1, 2])
+def eager_stop_gradient(jax, jnp):
+    x = jnp.arange(3.0)
+    return lambda: jax.lax.stop_gradient(x)
+
+
+@eager("take", "eager jnp.take(x, i), float32[3]", 1.0, [2, 0])
+def eager_take(jax, jnp):
+    x, i = jnp.arange(3.0), jnp.array([2, 0])
+    return lambda: jnp.take(x, i)
+
+
+@eager("take_along", "eager jnp.take_along_axis(x, i, 0), float32[3]", 1.0, [2, 0])
+def eager_take_along(jax, jnp):
+    x, i = jnp.arange(3.0), jnp.array([2, 0])
+    return lambda: jnp.take_along_axis(x, i, 0)
+
+
+@workload("eager jnp.polyfit(x, y, 1), float32[10]", 1.0)
+def eager_polyfit(jax, jnp, np):
+    x = jnp.arange(10.0)
+    np.testing.assert_allclose(jnp.polyfit(x, 2 * x + 1, 1), [2, 1], rtol=1e-4)
+    y = 2 * x + 1
+    return lambda: jnp.polyfit(x, y, 1)
+
+
+@workload("eager random.truncated_normal(key, -1, 1, (3,))", 1.0)
+def eager_truncated_normal(jax, jnp, np):
+    key = jax.random.PRNGKey(0)
+    assert np.all(np.abs(jax.random.truncated_normal(key, -1.0, 1.0, (3,))) < 1)
+    return lambda: jax.random.truncated_normal(key, -1.0, 1.0, (3,))
+
+
+@workload("eager vmap of random.normal over 10 keys", 1.0)
+def eager_vmap_normal(jax, jnp, np):
+    keys = jax.random.split(jax.random.PRNGKey(0), 10)
+    np.testing.assert_array_equal(jax.vmap(jax.random.normal)(keys)[3], jax.random.normal(keys[3]))
+    return lambda: jax.vmap(jax.random.normal)(keys)
+
+
+@workload("eager jnp.zeros of 4 MB", 1.0)
+def eager_zeros_large(jax, jnp, np):
+    np.testing.assert_array_equal(jnp.zeros((1000, 1000))[0], np.zeros(1000))
+    return lambda: jnp.zeros((1000, 1000))
+
+
 # ------------------------------------------------- eager control flow, with functions new each time
 
 
@@ -173,6 +241,14 @@ def jit_call_1(jax, jnp, np):
 @workload("cached jit call, 2 arguments", 1.0, why=RUNTIME)
 def jit_call_2(jax, jnp, np):
     return cached_call(jax, jnp, np, 2)
+
+
+@workload("a call of what lower().compile() gave, 1 argument", 1.0)
+def compiled_call(jax, jnp, np):
+    x = jnp.arange(3.0)
+    double = jax.jit(lambda x: x * 2).lower(x).compile()
+    np.testing.assert_array_equal(double(x), [0, 2, 4])
+    return lambda: double(x)
 
 
 @workload("cached jit call, 10 arguments", 1.0)

@@ -290,4 +290,71 @@ REMAINDERS = [
     ),
 ]
 
-enter((*MAXIMA, *CONVOLUTIONS, *ATTENTION, *REMAINDERS), __name__)
+OTHERS = [
+    Row(
+        "unique",
+        "unique, int32[100000]",
+        None,
+        "few",
+        lambda lib, x: lib.numpy.unique(x, size=len(x)),
+        lambda np, x: np.concatenate([u := np.unique(x), np.full(len(x) - len(u), u[0], "i4")]),
+        None,
+    ),
+    Row(
+        "cumsum_half",
+        "cumsum of rows, bfloat16[1000, 1000]",
+        None,
+        "square_bfloat16",
+        lambda lib, x: lib.numpy.cumsum(x, 1),
+        None,
+        check=lambda np, found, x: np.testing.assert_allclose(
+            found[:, -1].astype("f4"), x.astype("f4").sum(1), atol=4.0
+        ),
+    ),
+    Row(
+        "sum_half",
+        "sum, float16[1000000]",
+        None,
+        "x_float16",
+        lambda lib, x: lib.numpy.sum(x),
+        lambda np, x: x.astype("f4").sum().astype(x.dtype),
+        lambda t, x: t.sum(x),
+        error=2.0**-8,
+    ),
+    Row(
+        "histogram",
+        f"histogram of 100 bins, float32[{MILLION}]",
+        None,
+        "x",
+        lambda lib, x: lib.numpy.histogram(x, 100, (-4, 4))[0],
+        None,
+        lambda t, x: t.histc(x, 100, -4, 4),
+        check=lambda np, found, x: np.testing.assert_allclose(
+            found, np.histogram(x, 100, (-4, 4))[0], atol=3
+        ),
+    ),
+    Row(
+        "expm",
+        "expm, float32[64, 64]",
+        None,
+        "little",
+        lambda lib, x: lib.scipy.linalg.expm(x),
+        None,
+        lambda t, x: t.linalg.matrix_exp(x),
+        check=lambda np, found, x: np.testing.assert_allclose(
+            np.linalg.slogdet(found)[1], np.trace(x), rtol=1e-2, atol=1e-2
+        ),
+    ),
+    Row(
+        "bilinear",
+        'einsum "bi,ijk,bk->bj", float32[256, 64], [64, 64, 64], [256, 64]',
+        None,
+        "lefts cube rights",
+        lambda lib, x, w, y: lib.numpy.einsum("bi,ijk,bk->bj", x, w, y),
+        lambda np, x, w, y: np.einsum("bi,ijk,bk->bj", x, w, y, optimize=True),
+        lambda t, x, w, y: t.einsum("bi,ijk,bk->bj", x, w, y),
+        error=64 * F4,
+    ),
+]
+
+enter((*MAXIMA, *CONVOLUTIONS, *ATTENTION, *REMAINDERS, *OTHERS), __name__)

@@ -183,3 +183,22 @@ def lower_hessian(jax, jnp, np):
         column = (gradient(x + by) - gradient(x - by)) / (2 * step)
         np.testing.assert_allclose(found[..., place[0], place[1]], column, rtol=1e-2, atol=1e-4)
     return lambda: jax.jit(jax.hessian(fresh(of_input))).lower(x)
+
+
+@workload(
+    "f(x) * f(x + 1) of jitted f, 12 deep, gradient lowered",
+    0.2,
+    why="functions are 7 for 3 levels in either library, but each call keeps what its backward "
+    "pass needs: 2^12 numbers that the text has to name, as many as the program computes",
+)
+def lower_shared(jax, jnp, np):
+    def deep(levels):
+        f = jnp.sin
+        for _ in range(levels):
+            f = jax.jit(lambda x, f=f: f(x) * f(x + 1))
+        return f
+
+    slope = jax.grad(deep(2))(0.5)
+    least = (deep(2)(0.501) - deep(2)(0.499)) / 0.002
+    np.testing.assert_allclose(slope, least, rtol=1e-2, atol=1e-3)
+    return lambda: jax.jit(jax.grad(deep(12))).lower(0.5).as_text()

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 
 from effax.effects.program import Program, Variable, used_inputs, without_dead_code
 from effax.effects.types import ShapedArray, typeof
 from effax.interpreters.stage import stage
-from effax.keys.arrays import KeyArray, KeyType, is_keys
+from effax.keys.arrays import KeyType, is_keys
 
 __all__ = [
     "DynamicJaxprTracer",
@@ -141,14 +140,14 @@ def _words_of(type: ShapedArray) -> ShapedArray:
     """The type that stands for a type in programs: that of the words, for keys."""
     dtype: Any = type.dtype
     if isinstance(dtype, KeyType):
-        return ShapedArray((*type.shape, dtype.width), np.uint32)
+        return ShapedArray(*dtype.inside(type.shape))
     return type
 
 
 def _entered(value: Any, type: Any) -> Any:
     """A value of a program as one of this type: keys over their words."""
     if isinstance(type.dtype, KeyType):
-        return KeyArray(value, implementation=type.dtype.implementation)
+        return type.dtype.around(value)
     return value
 
 

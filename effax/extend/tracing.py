@@ -27,12 +27,7 @@ from effax.effects.tree import tree_structure
 from effax.effects.types import float0, tangent_dtype
 from effax.extend.linear_util import wrap_init
 from effax.extend.typed_numbers import typed
-from effax.keys.arrays import KeyArray
-
-
-def traced_part(value: Any) -> Any:
-    """A value, or the words that an array of keys is over: keys are traced where these are."""
-    return value.words if type(value) is KeyArray else value
+from effax.keys.arrays import traced_part
 
 
 class _Family(type):

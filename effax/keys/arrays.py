@@ -77,6 +77,14 @@ class KeyType(ExtendedDType):
         """Bytes in a key."""
         return 4 * self.width
 
+    def inside(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Any]:
+        """The shape and dtype of the words of keys."""
+        return (*shape, self.width), np.dtype(np.uint32)
+
+    def around(self, inner: Any) -> KeyArray:
+        """The keys of these words."""
+        return KeyArray(inner, implementation=self.implementation)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KeyType) and other.implementation == self.implementation
 
@@ -462,3 +470,8 @@ def over_words(function: Callable[..., Any], *keys: KeyArray, plain: bool = Fals
         return words if plain else keys[0].like(words)
 
     return tree_map(all_words, handler.run(function, *map(each, keys)))
+
+
+def traced_part(value: Any) -> Any:
+    """A value, or the words that an array of keys is over: keys are traced where these are."""
+    return value.words if type(value) is KeyArray else value

@@ -162,9 +162,8 @@ def _filled(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[
             return function(*bound.args, **bound.kwargs)
 
         return over_words(of_word, value)
-    given["shape"] = (*canonical_shape(given["shape"]), dtype.width)
-    words = function(*bound.args, **bound.kwargs)
-    return KeyArray(words, implementation=dtype.implementation)
+    given["shape"], _ = dtype.inside(canonical_shape(given["shape"]))
+    return dtype.around(function(*bound.args, **bound.kwargs))
 
 
 def _converted(

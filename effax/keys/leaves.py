@@ -12,7 +12,8 @@ from typing import Any
 
 from effax.effects import tree as trees
 from effax.effects.mismatch import IsLeaf
-from effax.keys.arrays import KeyArray, flattened, is_keys
+from effax.effects.program import Program
+from effax.keys.arrays import KeyArray, flattened, is_keys, traced_part
 
 Leaves = tuple[list[Any], trees.PyTreeDef]
 
@@ -168,3 +169,14 @@ def flatten_one_level_with_keys(
 ) -> tuple[list[tuple[trees.KeyEntry, Any]], Hashable]:
     _no_node(tree)
     return trees.flatten_one_level_with_keys(tree)
+
+
+RESULT_TREE = "tree of results"
+"""The entry of a program's memo for the tree of its results, where there are keys among them."""
+
+
+def run_on_keys(program: Program, values: Iterable[Any]) -> list[Any]:
+    """Run a program of words on keys, and return keys where the staged function did."""
+    results = program.run(*map(traced_part, values))
+    tree = program.memo.get(RESULT_TREE)
+    return results if tree is None else tree_leaves(trees.tree_unflatten(tree, results))

@@ -119,3 +119,40 @@ def test_keys_are_traced_where_their_words_are(transform):
     key = fx.random.key(0)
     assert not isinstance(key, fx.core.Tracer) and fx.core.is_concrete(key)
     transform(f)(fx.random.split(key, 2) if transform is fx.vmap else key)
+
+
+def _split_and_drawn(key, x):
+    first, second = fx.random.split(key)
+    return {"key": first, "draws": [x + fx.random.normal(second), first]}
+
+
+def test_programs_of_keys_are_run_on_keys():
+    """brainstate keeps the program, and gives it the keys that it has."""
+    key = fx.random.key(0)
+    program = fx.make_jaxpr(_split_and_drawn)(key, 1.0)
+    expected = fx.tree.leaves(_split_and_drawn(key, 1.0))
+    runs = (
+        fx.core.eval_jaxpr(program.jaxpr, program.consts, key, 1.0),
+        fx.jit(core.jaxpr_as_fun(program))(key, 1.0),
+        walked(program.jaxpr, program.consts, key, 1.0),
+    )
+    for found in runs:
+        for one, other in zip(found, expected, strict=True):
+            if isinstance(other, fx.Array) and fx.dtypes.issubdtype(
+                other.dtype, fx.dtypes.prng_key
+            ):
+                one, other = fx.random.key_data(one), fx.random.key_data(other)
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+    for found in runs[:2]:
+        assert [x.dtype for x in found] == [x.dtype for x in expected]
+
+
+def test_a_further_argument_may_be_keys():
+    key = fx.random.key(3)
+
+    def f(x):
+        return x + fx.random.normal(x.handler.new_arg(fx.typeof(key)))
+
+    program = fx.make_jaxpr(f)(1.0)
+    found = fx.core.eval_jaxpr(program.jaxpr, program.consts, 1.0, key)
+    np.testing.assert_allclose(found[0], 1 + fx.random.normal(key), rtol=1e-6)

@@ -147,9 +147,21 @@ class TestCalls:
             ffi.register_ffi_target("effax_test_Told", ffi.pycapsule(library.RmsNorm))
 
 
+def test_a_function_is_known_by_its_address():
+    """numba gives the address of what it compiled."""
+    function = ctypes.pythonapi.Py_IncRef
+    address = ctypes.cast(function, ctypes.c_void_p)
+    capsules = [ffi.pycapsule(x) for x in (function, address, address.value)]
+    found = ctypes.pythonapi.PyCapsule_GetPointer
+    found.restype, found.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    assert [found(x, None) for x in capsules] == [address.value] * 3
+
+
 def test_what_is_no_target_is_refused():
     with pytest.raises(TypeError, match="loaded by ctypes"):
         ffi.pycapsule(3)
+    with pytest.raises(TypeError, match="or its address"):
+        ffi.pycapsule(True)
     for function in (3, {"execute": 3}, {"sometimes": None}):
         with pytest.raises(TypeError, match="must be a capsule"):
             ffi.register_ffi_target("effax_test_wrong", function)

@@ -244,7 +244,7 @@ def _informed(case: Case, found: Answer, wanted: Answer) -> Answer:
 
 
 def _results(case: Case, wanted: Answer) -> int:
-    """How many leaves of a transformed case are results of the function itself."""
+    """The number of leaves of a transformed case that are results of the function itself."""
     assert wanted.leaves is not None
     pulled = re.search(r"jax\.vjp\(lambda ([\w, ]*):", case.code)
     if pulled:

@@ -226,7 +226,7 @@ def test_a_reason_may_hold_for_some_values_only():
 
 
 def test_numpy_decides_what_is_refused_and_what_is_given():
-    """What NumPy refuses may be refused, what it gives may be given, and nothing else may."""
+    """NumPy's refusals and results decide, and nothing else does."""
     beside = NumPyBeside(patience=10)
     refused = Answer(None, ["ValueError"], [])
     given = Answer(["float32[2]"], [], [])

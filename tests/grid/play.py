@@ -152,7 +152,7 @@ NAMES = {
     "jax": TRANSFORMS,
     "lax": SimpleNamespace(**_called(np, LAX), **_called(scipy.special, SPECIAL)),
 }
-"""What stands for the modules that a case mentions."""
+"""The modules that a case mentions, as NumPy has them."""
 
 
 Numbers = list[np.ndarray[Any, Any]] | None

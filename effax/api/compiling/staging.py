@@ -19,6 +19,8 @@ from effax.effects.program import Program
 from effax.effects.rows.shape import full
 from effax.effects.tree import tree_flatten, tree_map, tree_unflatten
 from effax.interpreters.stage import stage
+from effax.keys.arrays import flattened
+from effax.keys.leaves import RESULT_TREE
 
 
 @filtered
@@ -132,9 +134,12 @@ def make_jaxpr(
             for name, size in axis_env or ():
                 bound.enter_context(_bound(name, size))
             named = traced_function(fun, "make_jaxpr", tree, fixed)
+            keys = flattened.count
             staged = stage(flat, [typeof_like(x) for x in leaves], name_of(fun), named)
         program = staged.program
         program.consts = tuple(staged.captured)
+        if flattened.count != keys:
+            program.memo[RESULT_TREE] = out[0]
         if return_shape:
             shapes = [ShapeDtypeStruct.of(t) for t in program.out_types]
             return program, tree_unflatten(out[0], shapes)

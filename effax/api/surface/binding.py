@@ -15,6 +15,7 @@ from effax.effects.rows import custom
 from effax.effects.rows.shape import broadcast_in_dim
 from effax.effects.types import float0, tangent_dtype, typeof
 from effax.interpreters.stage import stage
+from effax.keys.arrays import traced_part
 
 _NUMBERS: Final = (int, float, complex)
 
@@ -22,8 +23,9 @@ _NUMBERS: Final = (int, float, complex)
 def bind(effect: Effect, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Perform an effect with parameters by effax's names, by JAX's, or both.
 
-    Where all operands are Python numbers, they are taken for arrays first. Scalars among arrays are
-    broadcast, programs may have constants, and functions of `get_bind_params` may be wrapped.
+    Where all operands are Python numbers, they are taken for arrays first, and keys for their
+    words. Scalars among arrays are broadcast, programs may have constants, and functions of
+    `get_bind_params` may be wrapped.
 
     Args:
       effect: the effect.
@@ -42,6 +44,7 @@ def bind(effect: Effect, operands: tuple[Any, ...], params: dict[str, Any]) -> A
     for part in functions:
         params |= part.attributes
     attributes = attributes_of(effect.name, params)
+    operands = tuple(map(traced_part, operands))
     numbers = [isinstance(x, _NUMBERS) for x in operands]
     if operands and all(numbers):
         operands = tuple(map(asarray, operands))

@@ -27,6 +27,7 @@ from effax.extend.primitive import Primitive as Primitive
 from effax.extend.tracing import TraceTag as TraceTag
 from effax.interpreters.batch.batched import Batch
 from effax.interpreters.stage import Stage
+from effax.keys.leaves import run_on_keys
 
 __all__ = [
     "CallPrimitive",
@@ -380,7 +381,7 @@ def jaxpr_as_fun(closed_jaxpr: Program) -> Callable[..., list[Any]]:
     >>> jaxpr_as_fun(effax.make_jaxpr(lambda x: x + 1.0)(1.0))(2.0)
     [Array(3., dtype=float32, weak_type=True)]
     """
-    return lambda *args: closed_jaxpr.run(*closed_jaxpr.consts, *args)
+    return lambda *args: run_on_keys(closed_jaxpr, (*closed_jaxpr.consts, *args))
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Program]:
