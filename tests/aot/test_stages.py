@@ -170,3 +170,19 @@ def test_options_of_the_compiler():
             lowered.compile(wrong)
         with pytest.raises(TypeError, match="compiler_options"):
             effax.jit(jnp.exp, compiler_options=wrong)
+
+
+def test_what_fitted_once_is_told_from_what_does_not():
+    """A call with arrays of types that were looked at is not looked at again."""
+    double = effax.jit(lambda x: x * 2).lower(jnp.ones(3)).compile()
+    for _ in range(3):
+        np.testing.assert_array_equal(double(jnp.ones(3)), [2, 2, 2])
+        np.testing.assert_array_equal(double(np.ones(3, "float32")), [2, 2, 2])
+        with pytest.raises(TypeError, match=r"float32\[4\]|f32\[4\]"):
+            double(jnp.ones(4))
+        with pytest.raises(TypeError, match="int32"):
+            double(jnp.ones(3, int))
+    gone = jnp.ones(3)
+    gone.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        double(gone)

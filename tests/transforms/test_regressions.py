@@ -514,3 +514,11 @@ def test_leaks_of_handlers_are_still_found() -> None:
 def test_cotangents_are_not_summed_over_axes_silently(call) -> None:
     with pytest.raises(NotImplementedError, match="reduce_axes argument to"):
         call()
+
+
+def test_where_nothing_is_derived_stop_gradient_is_the_array_itself() -> None:
+    """As in JAX; it ran an executable that copied."""
+    x = jnp.arange(3.0)
+    assert lax.stop_gradient(x) is x
+    assert lax.stop_gradient({"a": x, "b": 2})["a"] is x
+    assert np.array_equal(effax.jacfwd(lambda x: x * lax.stop_gradient(x))(x), np.diag(x))

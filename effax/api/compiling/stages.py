@@ -19,6 +19,7 @@ from effax.backends.xla.dispatch import (
     lower,
     refuse_execution,
 )
+from effax.backends.xla.executable import XlaRuntimeError, refuse_deleted
 from effax.backends.xla.launch import Executor
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.ledger import Work
@@ -332,6 +333,8 @@ class Compiled(_Stage):
 
     executor: Executor
     _threads: _Threads | None = None
+    _fitting: set[tuple[Any, ...]] = attrs.field(factory=set)
+    """The specs of arrays that were found to fit, of which nothing need be asked again."""
 
     @filtered
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -341,6 +344,9 @@ class Compiled(_Stage):
         leaves, tree = tree_flatten((args, keywords))
         if tree != call.in_tree:
             raise TypeError(_other_tree(call, (args, keywords)))
+        specs = tuple([x.spec if type(x) is Array else None for x in leaves])
+        if specs in self._fitting:
+            return tree_unflatten(call.out_tree, self._executed(leaves))
         found = [self._type(i, x) for i, x in enumerate(leaves)]
         wrong = [
             f"Argument '{name}' compiled with {str_long(e)} and called with {str_long(f)}"
@@ -358,7 +364,7 @@ class Compiled(_Stage):
             refs = self._threads.references(call, leaves)
             held = len(self._threads.held)
             leaves = [ref_get(x) if isinstance(x, Ref) else x for x in (*refs[:held], *leaves)]
-        buffers = []
+        arrays, fits = [], None not in specs
         ins = call.layout.ins if self._threads is None else self._threads.ins
         places = ins[len(ins) - len(leaves) :]
         for x, where in zip(leaves, places, strict=True):
@@ -366,12 +372,25 @@ class Compiled(_Stage):
             if array.spec.placement is not where:
                 if array.spec.committed:
                     raise ValueError(_other_device(call, leaves, array, where))
-                array = device_put(array, where)
-            buffers.append(array.buffer)
-        results = self.executor(buffers)
+                array, fits = device_put(array, where), False
+            arrays.append(array)
+        results = self._executed(arrays)
         if self._threads is not None:
             results = self._threads.write_back(refs, results)
+        elif fits:
+            self._fitting.add(specs)
         return tree_unflatten(call.out_tree, results)
+
+    def _executed(self, arrays: Sequence[Array]) -> list[Array]:
+        """Run the executable on arrays that fit; raises `RuntimeError` if one was deleted."""
+        buffers = [x.buffer for x in arrays]
+        if self.executor.spread:  # XLA does not notice, and crashes
+            refuse_deleted([(x.spec, x.buffer) for x in arrays])
+        try:
+            return self.executor(buffers)
+        except XlaRuntimeError:
+            refuse_deleted([(x.spec, x.buffer) for x in arrays])
+            raise
 
     @property
     def call(self) -> Callable[..., Any]:

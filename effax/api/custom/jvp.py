@@ -21,7 +21,9 @@ from effax.api.custom.calls import (
     typed,
 )
 from effax.api.custom.meaning import Meaning, called, meaning_of, staged
+from effax.backends.xla.array import Array
 from effax.effects.frames import filtered
+from effax.effects.handler import bottom, current
 from effax.effects.rows import custom
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
@@ -215,8 +217,10 @@ def stop_gradient(x: Any) -> Any:
     from effax.effects.tree import tree_map
 
     def stopped(v: Any) -> Any:
+        if type(v) is Array and current.get() is bottom:
+            return v
         known = isinstance(v, (np.ndarray, np.generic, int)) and not isinstance(v, bool)
-        type = typeof(v)
-        return effect(v) if moves(type) or (known and type.dtype != float0) else v
+        of_value = typeof(v)
+        return effect(v) if moves(of_value) or (known and of_value.dtype != float0) else v
 
-    return tree_map(stopped, x)
+    return stopped(x) if type(x) is Array else tree_map(stopped, x)
