@@ -328,14 +328,14 @@ def schools(kit: Kit, rng: Any) -> Made:
 RUNS: dict[str, tuple[str, Callable[[Kit, Any], Made]]] = {
     make.__name__: (title, make)
     for title, make in (
-        ("an MLP, 784-512-512-10, batch 128", mlp),
-        ("a ResNet-18, a quarter as wide, 8 images of 32 x 32", resnet),
-        ("a U-Net of three levels, 4 images of 64 x 64", unet),
-        ("a block of GPT-2's size, 2 x 64 tokens", gpt),
-        ("an LSTM of 64, 32 series of 50", lstm),
-        ("a Gaussian process, 300 points", gaussian_process),
-        ("an ODE fitted through 200 steps of Runge-Kutta", ode),
-        ("Hamiltonian Monte Carlo on eight schools, 1000 samples", schools),
+        ("100 steps of an MLP, 784-512-512-10, batch 128", mlp),
+        ("100 steps of a ResNet-18, a quarter as wide, 8 images of 32 x 32", resnet),
+        ("100 steps of a U-Net of three levels, 4 images of 64 x 64", unet),
+        ("100 steps of a block of GPT-2's size, 2 x 64 tokens", gpt),
+        ("100 steps of an LSTM of 64, 32 series of 50", lstm),
+        ("100 steps of a Gaussian process, 300 points", gaussian_process),
+        ("100 steps of fitting an ODE, through 200 of Runge-Kutta", ode),
+        ("1000 samples of Hamiltonian Monte Carlo on eight schools", schools),
     )
 }
 

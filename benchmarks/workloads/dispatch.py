@@ -156,7 +156,13 @@ def eager_linspace(jax, jnp):
     return lambda: jnp.linspace(0, 1, 5)
 
 
-@eager("stop_gradient", "eager lax.stop_gradient(x), float32[3]", 1.0, [0, 1, 2])
+@eager(
+    "stop_gradient",
+    "eager lax.stop_gradient(x), float32[3]",
+    1.0,
+    [0, 1, 2],
+    why="it ran an executable that copied; since this run it is the array itself, as in JAX",
+)
 def eager_stop_gradient(jax, jnp):
     x = jnp.arange(3.0)
     return lambda: jax.lax.stop_gradient(x)
@@ -243,7 +249,11 @@ def jit_call_2(jax, jnp, np):
     return cached_call(jax, jnp, np, 2)
 
 
-@workload("a call of what lower().compile() gave, 1 argument", 1.0)
+@workload(
+    "a call of what lower().compile() gave, 1 argument",
+    1.0,
+    why="types of all arguments were looked at in each call; since this run not those that fitted",
+)
 def compiled_call(jax, jnp, np):
     x = jnp.arange(3.0)
     double = jax.jit(lambda x: x * 2).lower(x).compile()
