@@ -30,8 +30,8 @@ NONE = {
         lax.conv_shape_tuple lax.conv_transpose_shape_tuple lax.dtype lax.padtype_to_pads
         lax.reduce_window_shape_tuple lax.shape_as_value random.key_dtype random.key_impl""",
     "the array itself, or what it is made of": """
-        lax.broadcast_like lax.stage numpy.asarray numpy.from_dlpack random.key_data
-        random.wrap_key_data""",
+        lax.broadcast_like lax.stage lax.stop_gradient numpy.asarray numpy.from_dlpack
+        random.key_data random.wrap_key_data""",
     "small and known without computing: sent to the device": """
         numpy.arange numpy.diag_indices numpy.diag_indices_from numpy.empty numpy.empty_like
         numpy.frombuffer numpy.fromstring numpy.ones numpy.ones_like numpy.tril_indices
