@@ -3,7 +3,7 @@
 child.py effax|jax import            seconds to import the library and its numpy
 child.py effax|jax first             the clock when the first jitted result is there
 child.py effax|jax twenty            the clock when twenty eager operations have been done
-child.py LIBRARY run NAME            the clock at the end of a training, and its peak of bytes
+child.py LIBRARY run NAME            the clock at the end of a training, its peak of bytes, its first loss
 child.py LIBRARY work NAME...        seconds per call of each workload, several samples of each;
                                      a library other than the two is a peer that the workload names
 """
@@ -118,13 +118,9 @@ def main() -> None:
     elif what == "run":
         from benchmarks.whole_runs import train
 
-        first, last = train(library, names[0])
-        answer = [
-            time.time(),
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            first,
-            last,
-        ]
+        loss = train(library, names[0])
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        answer = [time.time(), peak, loss]
     else:
         samples = sampler(library)
         answer = {}

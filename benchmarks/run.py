@@ -56,11 +56,11 @@ STARTUP: dict[str, tuple[str, float, str]] = {
 }
 """Title, target and reason of a miss; "_cold" is for what ends so."""
 TRAININGS: dict[str, tuple[str, str]] = {
-    name + end: (title + words, subject)
+    name: row
     for run, (title, _) in RUNS.items()
-    for name, end, words, subject in (
-        (f"run_{run}", "", "", RUNS_SUBJECT),
-        (f"run_{run}", "_peak", ": peak of the whole process", report.MEMORY_SUBJECT),
+    for name, row in (
+        (f"run_{run}", (title, RUNS_SUBJECT)),
+        (f"run_{run}_peak", (f"{title}: peak of the whole process", report.MEMORY_SUBJECT)),
     )
 }
 """Title and subject of each training's time, and of its memory."""
@@ -138,20 +138,20 @@ def work(python: str, library: str, names: list[str]) -> dict[str, Any]:
     return {n: s if isinstance(s, str) else min(s) / WORKLOADS[n].per for n, s in samples.items()}
 
 
+_losses: dict[str, float] = {}
+"""The first loss of each training that was run."""
+
+
 def runs(python: str, library: str, chosen: list[str]) -> dict[str, Any]:
-    """Seconds and peak bytes of each training, in a process each; all reach the same loss."""
+    """Seconds and peak bytes of each training, in a process each; all begin at the same loss."""
     found: dict[str, Any] = {}
     for name in chosen:
-        began, (done, peak, *losses) = start(python, library, "run", name, cold=True)
-        _same_losses.setdefault(name, losses[0])
-        if abs(losses[0] - _same_losses[name]) > 1e-3 * abs(losses[0]):
-            raise RuntimeError(f"{library} begins {name} at {losses[0]}, not {_same_losses[name]}")
+        began, (done, peak, loss) = start(python, library, "run", name, cold=True)
+        wanted = _losses.setdefault(name, loss)
+        if abs(loss - wanted) > 1e-3 * abs(wanted):
+            raise RuntimeError(f"{library} begins {name} at {loss}, not {wanted}")
         found |= {f"run_{name}": done - began, f"run_{name}_peak": peak}
     return found
-
-
-_same_losses: dict[str, float] = {}
-"""The first loss of each training that was run."""
 
 
 def imports(python: str, module: str) -> bool:

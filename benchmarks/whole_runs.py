@@ -1,9 +1,8 @@
 """Training from the start of a process to the end of its steps: one program in three libraries.
 
 `RUNS[name]` makes `(loss, parameters, data, rate)` of a `Kit`: the functions by which a library
-spells what the programs need. `train(library, name)` takes `STEPS` steps of gradient descent and
-returns the first and the last loss. The chain of Monte Carlo is a loss too: its value is the mean
-energy, and nothing is learned.
+spells what the programs need. `train(library, name)` takes `STEPS` steps of gradient descent. A
+chain of Monte Carlo is a loss too: the energy of its last sample, and nothing is learned.
 """
 
 from collections.abc import Callable
@@ -340,13 +339,13 @@ RUNS: dict[str, tuple[str, Callable[[Kit, Any], Made]]] = {
 }
 
 
-def train(library: str, name: str) -> tuple[float, float]:
-    """Take the steps in a library, and return the first loss and the last."""
+def train(library: str, name: str) -> float:
+    """Take the steps in a library, and return the first loss; the last must be a number."""
     make = RUNS[name][1]
     by = _by_torch if library == "torch" else _by_jax
     first, last = by(library, make)
     assert np.isfinite(last), (library, name, last)
-    return first, last
+    return first
 
 
 def _by_jax(library: str, make: Callable[[Kit, Any], Made]) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -190,13 +190,13 @@ class ExtendedDType:
     name: str
     kind = "X"
 
-    def inside(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], DType]:
+    def inside(self, shape: Sequence[int]) -> tuple[tuple[int, ...], DType]:
         """The shape and the dtype of the array that one of this dtype and shape is over."""
-        raise NotImplementedError(f"arrays of {self.name} are over no others")
+        raise NotImplementedError(f"{self.name}: its class must define `inside`")
 
     def around(self, inner: Any) -> Any:
         """The array of this dtype over the array that holds it."""
-        raise NotImplementedError(f"arrays of {self.name} are over no others")
+        raise NotImplementedError(f"{self.name}: its class must define `around`")
 
 
 def as_dtype(dtype: Any) -> DType:

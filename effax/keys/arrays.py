@@ -77,12 +77,12 @@ class KeyType(ExtendedDType):
         """Bytes in a key."""
         return 4 * self.width
 
-    def inside(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Any]:
+    def inside(self, shape: Sequence[int]) -> tuple[tuple[int, ...], Any]:
         """The shape and dtype of the words of keys."""
         return (*shape, self.width), np.dtype(np.uint32)
 
-    def around(self, inner: Any) -> KeyArray:
-        """The keys of these words."""
+    def around(self, inner: Any) -> Any:
+        """The keys of these words, which pass for an `Array`."""
         return KeyArray(inner, implementation=self.implementation)
 
     def __eq__(self, other: object) -> bool:

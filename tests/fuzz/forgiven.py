@@ -243,10 +243,10 @@ TABLE = [
         values="positive few",
     ),
     Forgiven(
-        "JAX leaves four bits out of many functions, as some platforms can't; XLA's CPU can",
+        "JAX leaves few bits out of many functions, as some platforms can't; XLA's CPU can",
         "*",
         "accepts",
-        dtypes="int4 uint4 int2 uint2",
+        dtypes=f"int4 uint4 int2 uint2 {EIGHT_BITS}",
     ),
     Forgiven(
         "values that don't fit a place without elements: NumPy refuses them too",

@@ -146,8 +146,11 @@ class Judge:
         if not kind:
             return None
         given_for = {"accepts": entry.more, "refuses": entry.less}.get(kind)
-        reason = given_for or forgiven(function, kind, case, why)
-        reason = reason or principle(kind, case, found, self.numpy)
+        reason = (
+            given_for
+            or forgiven(function, kind, case, why)
+            or principle(kind, case, found, self.numpy)
+        )
         finding = Finding(function, kind, case, why)
         if reason:
             self.forgive(finding, reason)

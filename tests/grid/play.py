@@ -158,33 +158,34 @@ NAMES = {
 Numbers = list[np.ndarray[Any, Any]] | None
 
 
+def _by_numpy(case: Case, inexact: bool) -> Any:
+    """The result that NumPy or SciPy computes in 64 bits; raises what they raise."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        given = [_widened(o.numpy(), inexact) for o in case.operands]  # NaN of any bits, too
+        return case.function(NAMES)(*given)
+
+
 def in_64_bits(case: Case, inexact: bool) -> Numbers:
     """Return the leaves that NumPy or SciPy computes in 64 bits, or None if neither can.
 
     inexact: whether integers too are to be floats.
     """
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        given = [_widened(o.numpy(), inexact) for o in case.operands]  # NaN of any bits, too
-        try:
-            found = case.function(NAMES)(*given)
-        except Exception:  # other arguments than NumPy's, or other limits: no opinion
-            return None
+    try:
+        found = _by_numpy(case, inexact)
+    except Exception:  # other arguments than NumPy's, or other limits: no opinion
+        return None
     return [np.asarray(x) for x in _flat(found)]
 
 
 def refused_by_numpy(case: Case) -> list[str]:
     """Return the class of NumPy's or SciPy's error, if they have what is asked, and refuse it."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        given = [_widened(o.numpy(), False) for o in case.operands]
-        try:
-            case.function(NAMES)(*given)
-        except (ValueError, IndexError, TypeError, np.linalg.LinAlgError) as error:
-            unknown = re.search(r"keyword|positional argument|no loop|not supported", str(error))
-            return [] if unknown else [type(error).__name__]
-        except Exception:  # no function of that name, or none that is foreseen
-            return []
+    try:
+        _by_numpy(case, inexact=False)
+    except Exception as error:  # of any class where they have no such function
+        refusal = isinstance(error, (ValueError, IndexError, TypeError, np.linalg.LinAlgError))
+        unknown = re.search(r"keyword|positional argument|no loop|not supported", str(error))
+        return [type(error).__name__] if refusal and not unknown else []
     return []
 
 

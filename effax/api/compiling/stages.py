@@ -19,11 +19,10 @@ from effax.backends.xla.dispatch import (
     lower,
     refuse_execution,
 )
-from effax.backends.xla.executable import XlaRuntimeError, refuse_deleted
 from effax.backends.xla.launch import Executor
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.ledger import Work
-from effax.backends.xla.placement import Sharding
+from effax.backends.xla.placement import Sharding, Spec
 from effax.effects.errors import SymbolicShapeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
@@ -283,7 +282,8 @@ class Lowered(_Stage):
             options={**dict(call.options), **checked_options(compiler_options)},
             work=call.work,
         )
-        return Compiled(call, executor, threads)
+        specs = map(Spec, program.in_types[len(captured) :], layout.ins[len(captured) :])
+        return Compiled(call, executor.gather([*specs], layout), threads)
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -346,7 +346,7 @@ class Compiled(_Stage):
             raise TypeError(_other_tree(call, (args, keywords)))
         specs = tuple([x.spec if type(x) is Array else None for x in leaves])
         if specs in self._fitting:
-            return tree_unflatten(call.out_tree, self._executed(leaves))
+            return tree_unflatten(call.out_tree, self.executor([x.buffer for x in leaves]))
         found = [self._type(i, x) for i, x in enumerate(leaves)]
         wrong = [
             f"Argument '{name}' compiled with {str_long(e)} and called with {str_long(f)}"
@@ -364,7 +364,7 @@ class Compiled(_Stage):
             refs = self._threads.references(call, leaves)
             held = len(self._threads.held)
             leaves = [ref_get(x) if isinstance(x, Ref) else x for x in (*refs[:held], *leaves)]
-        arrays, fits = [], None not in specs
+        buffers, fits = [], None not in specs
         ins = call.layout.ins if self._threads is None else self._threads.ins
         places = ins[len(ins) - len(leaves) :]
         for x, where in zip(leaves, places, strict=True):
@@ -373,24 +373,13 @@ class Compiled(_Stage):
                 if array.spec.committed:
                     raise ValueError(_other_device(call, leaves, array, where))
                 array, fits = device_put(array, where), False
-            arrays.append(array)
-        results = self._executed(arrays)
+            buffers.append(array.buffer)
+        results = self.executor(buffers)
         if self._threads is not None:
             results = self._threads.write_back(refs, results)
         elif fits:
             self._fitting.add(specs)
         return tree_unflatten(call.out_tree, results)
-
-    def _executed(self, arrays: Sequence[Array]) -> list[Array]:
-        """Run the executable on arrays that fit; raises `RuntimeError` if one was deleted."""
-        buffers = [x.buffer for x in arrays]
-        if self.executor.spread:  # XLA does not notice, and crashes
-            refuse_deleted([(x.spec, x.buffer) for x in arrays])
-        try:
-            return self.executor(buffers)
-        except XlaRuntimeError:
-            refuse_deleted([(x.spec, x.buffer) for x in arrays])
-            raise
 
     @property
     def call(self) -> Callable[..., Any]:

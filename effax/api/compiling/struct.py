@@ -37,7 +37,7 @@ class ShapeDtypeStruct:
     def __new__(cls, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
         """One that stands for an array of keys is one of keys over what stands for their words."""
         if isinstance(dtype, KeyType):
-            return dtype.around(cls(*dtype.inside(tuple(shape))))
+            return dtype.around(cls(*dtype.inside(shape)))
         return super().__new__(cls)
 
     def __init__(

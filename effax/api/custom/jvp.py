@@ -25,7 +25,7 @@ from effax.backends.xla.array import Array
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.rows import custom
-from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
+from effax.effects.tree import tree_flatten, tree_map, tree_structure, tree_unflatten
 from effax.effects.types import float0, typeof
 from effax.interpreters.jvp.dual import moves, tangent_type
 
@@ -214,7 +214,6 @@ def stop_gradient(x: Any) -> Any:
     Array(3., dtype=float32, weak_type=True)
     """
     from effax.effects.rows.elementwise import stop_gradient as effect
-    from effax.effects.tree import tree_map
 
     def stopped(v: Any) -> Any:
         if type(v) is Array and current.get() is bottom:

@@ -16,7 +16,7 @@ from effax.effects.handler import Carrier
 from effax.effects.mesh import PartitionSpec
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
 from effax.effects.types import ShapedArray, canonical_dtype
-from effax.keys.arrays import KeyArray, KeyType, is_keys
+from effax.keys.arrays import KeyType, is_keys
 
 
 def _checked(shape: Sequence[int], sharding: Any, function: str) -> tuple[tuple[int, ...], Any]:
@@ -53,9 +53,9 @@ def make_array_from_callback(
     lengths, where = _checked(shape, sharding, "make_array_from_callback")
     made: dict[str, Any] = {}
     pieces: list[Array] = []
-    implementation, width = None, 0
-    if isinstance(dtype, KeyType):
-        implementation, width, dtype = dtype.implementation, dtype.width, np.uint32
+    kind = dtype if isinstance(dtype, KeyType) else None
+    if kind is not None:
+        dtype = np.uint32
     for device, index in where.addressable_devices_indices_map(lengths).items():
         key = str(index)
         if key not in made:
@@ -67,8 +67,7 @@ def make_array_from_callback(
                     "and pass it to the function"
                 )
             if is_keys(piece):
-                implementation, piece = piece.implementation, piece.words
-                width = piece.shape[-1]
+                kind, piece = piece.dtype, piece.words
             made[key] = np.asarray(piece)
         if dtype is None:
             dtype = made[key].dtype
@@ -79,15 +78,10 @@ def make_array_from_callback(
             f"make_array_from_callback: this process has none of the devices of {where}, and so "
             "no piece that says the dtype; pass dtype"
         )
-    if implementation is None:
+    if kind is None:
         return _joined(pieces, lengths, where, canonical_dtype(np.dtype(dtype)))
-    words = _joined(pieces, (*lengths, width), where, np.dtype(np.uint32))
-    return _keys(words, implementation)
-
-
-def _keys(words: Array, implementation: str) -> Any:
-    """An array of keys, which passes for an `Array`."""
-    return KeyArray(words, implementation=implementation)
+    shape, dtype = kind.inside(lengths)
+    return kind.around(_joined(pieces, shape, where, dtype))
 
 
 def _joined(pieces: Sequence[Array], shape: tuple[int, ...], where: Sharding, dtype: Any) -> Array:
@@ -125,13 +119,11 @@ def make_array_from_single_device_arrays(
     """
     if arrays and all(map(is_keys, arrays)) and len({x.dtype for x in arrays}) == 1:
         kind, pieces = arrays[0].dtype, [x.words for x in arrays]
-        words = make_array_from_single_device_arrays((*shape, kind.width), sharding, pieces)
-        return _keys(words, kind.implementation)
+        inner, _ = kind.inside(shape)
+        return kind.around(make_array_from_single_device_arrays(inner, sharding, pieces))
     if not arrays and isinstance(dtype, KeyType):
-        words = make_array_from_single_device_arrays(
-            (*shape, dtype.width), sharding, [], dtype=np.uint32
-        )
-        return _keys(words, dtype.implementation)
+        inner, words = dtype.inside(shape)
+        return dtype.around(make_array_from_single_device_arrays(inner, sharding, [], dtype=words))
     lengths, where = _checked(shape, sharding, "make_array_from_single_device_arrays")
     if not isinstance(arrays, Array) and any(isinstance(x, Carrier) for x in arrays):
         raise ValueError(
@@ -218,7 +210,7 @@ def make_array_from_process_local_data(
 def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
     if is_keys(local):
         shape = None if given_shape is None else (*given_shape, local.words.shape[-1])
-        return _keys(_from_local(sharding, local.words, shape), local.implementation)
+        return local.like(_from_local(sharding, local.words, shape))
     data = np.asarray(local)
     where: Sharding = resolve(sharding, _LOCAL, "sharding")
     if given_shape is not None and None in given_shape:
