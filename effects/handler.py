@@ -275,6 +275,8 @@ class Handler:
     result is None where the function has to be called."""
     at_once: ClassVar[bool] = False
     """Whether what is done to arrays alone is done as if no handler were installed."""
+    lanes: ClassVar[bool] = False
+    """Whether it does each effect for all lanes of a batch, whose number and types it knows."""
     captures: ClassVar[bool] = False
     """Whether its recording is closed: values from further out become inputs, and operations on
     references from there are recorded too."""

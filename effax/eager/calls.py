@@ -6,15 +6,22 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, Self
 
-from effax.backends.xla.array import Array, device_put
+import numpy as np
+
+from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.dispatch import compile_program
-from effax.backends.xla.launch import Build, Executor
-from effax.backends.xla.layout import ProgramLayout
+from effax.backends.xla.launch import Build, Executor, Launch
+from effax.backends.xla.layout import ProgramLayout, layout_of
 from effax.backends.xla.placement import Spec
+from effax.effects.effect import LITERALS
 from effax.effects.program import Program
 from effax.effects.tree import tree_flatten, tree_unflatten
+from effax.interpreters.stage import Staged
 
 LEAF: Final = tree_flatten(0)[1]
+ENTERED: Final = LITERALS | {np.ndarray}
+"""Classes of what is made an array where it is an operand."""
+_SHORT: Final = 12  # equations: programs of fewer are compiled quickly, and kept on disk
 
 
 class StaticArgument:
@@ -138,3 +145,24 @@ def compiled(
     kept = [device_put(x, at) for x, at in zip(captured, layout.ins, strict=False)]
     made = compile_program(program, layout, called=True, captured=kept, **options)
     return made.gather(specs, layout)
+
+
+def launch_of(staged: Staged, specs: Sequence[Spec], build: Build | None) -> Launch:
+    """Compile what was staged for operands of these specs; `build` makes the results of a call."""
+    captured = [asarray(x) for x in staged.captured]
+    program = staged.program
+    layout = layout_of([*(x.spec for x in captured), *specs], program, what=program.name)
+    short = len(program.equations) < _SHORT
+    made = compiled(program, layout, captured, specs, single_op=short, shared=True)
+    return made.launch(build)
+
+
+def as_values(result: Any) -> Any:
+    """Return what a body returned, an operand of NumPy's that it left as it is made an array.
+
+    So results are arrays whether or not a handler is installed.
+    """
+    kind = type(result)
+    if kind is list or kind is tuple:
+        return kind(map(as_values, result))
+    return asarray(result) if kind in ENTERED or isinstance(result, np.generic) else result

@@ -9,13 +9,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from effax.backends.xla.array import Array, asarray, buffer_of, spec_of
+from effax.backends.xla.array import Array, buffer_of, spec_of
 from effax.backends.xla.dispatch import operand, refuse_execution
 from effax.backends.xla.launch import Launch
-from effax.backends.xla.layout import layout_of
 from effax.backends.xla.scalars import number
-from effax.eager.calls import Arguments, builder, fixed
-from effax.eager.calls import compiled as compiled_program
+from effax.eager.calls import ENTERED, Arguments, as_values, builder, fixed, launch_of
 from effax.effects.config import numpy_dtype_promotion, numpy_rank_promotion, trace_key
 from effax.effects.effect import LITERALS
 from effax.effects.frames import boundary, filtered, strip
@@ -30,23 +28,27 @@ from effax.interpreters.stage import Stage, Staged, stage
 P = ParamSpec("P")
 R = TypeVar("R")
 _LIMIT = 4096
-_ENTERED = LITERALS | {np.ndarray}
-_SHORT = 12  # equations: programs of fewer are compiled quickly, and kept on disk
+_PLAIN = LITERALS | {Array, type(None)}
 
 
-def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def whole(
+    *static: str, given: str | None = None, reads: bool = False
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function of the object language that is to be one executable when called eagerly.
 
     `static` names the parameters that are part of the operation (an axis, a dtype): hashable.
     All others are operands: array-likes, or pytrees of them. With nothing installed the call is
-    staged once for the types of its operands and its statics, compiled, and run; under any
-    handler the function's body is simply run, so that the handler sees its effects.
+    staged once for the types of its operands and its statics, compiled, and run; so it is for the
+    lanes of a `vmap` with nothing else installed (`mapped`). Under any other handler the function's
+    body is simply run, so that the handler sees its effects.
 
     An operand, or one in a list or tuple, may be an object with `__jax_array__`: the function gets
     what that returns.
 
     A call whose statics can't be hashed is run effect by effect, and so is one without the keyword
     `given`, if there is such: a size without which lengths depend on elements, which are looked at.
+    One that `reads` looks at lists and at the elements of NumPy's arrays: it is compiled for arrays
+    and numbers, and its body is run with all other operands.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -56,7 +58,7 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
         if unknown:
             raise TypeError(f"{function.__name__} has no parameters {sorted(unknown)}")
         places = frozenset([i for i, name in enumerate(positional) if name in names])
-        calls = _Calls(function, places, names)
+        calls = _Calls(function, places, names, reads)
         launches, leading, installed = calls.launches, calls.leading, current.get
 
         def _needs_elements(keywords: Mapping[str, Any]) -> bool:
@@ -78,8 +80,14 @@ def whole(*static: str, given: str | None = None) -> Callable[[Callable[P, R]], 
                         keywords = _all_opened(keywords)
                     if type(top) is not Stage and not _needs_elements(keywords):
                         settings = trace_key()
-                        if settings.debug_nans or settings.debug_infs:
+                        if (settings.debug_nans or settings.debug_infs) and not reads:
                             return calls.perform(args, keywords)
+                        if top.lanes:
+                            from effax.eager.mapped import NOT_WHOLE, call_mapped
+
+                            found = call_mapped(calls, top, args, keywords)
+                            if found is not NOT_WHOLE:
+                                return found
                     result = function(*args, **keywords)
                     return result if isinstance(result, Value) else as_values(result)
                 if not keywords and len(args) <= leading:
@@ -196,17 +204,6 @@ def opening(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def as_values(result: Any) -> Any:
-    """Return what a body returned, an operand of NumPy's that it left as it is made an array.
-
-    So results are arrays whether or not a handler is installed.
-    """
-    kind = type(result)
-    if kind is list or kind is tuple:
-        return kind(map(as_values, result))
-    return asarray(result) if kind in _ENTERED or isinstance(result, np.generic) else result
-
-
 def _on_opened(function: Callable[..., R], args: tuple[Any, ...], keywords: dict[str, Any]) -> R:
     return function(*map(opened, args), **_all_opened(keywords))
 
@@ -230,25 +227,32 @@ def _parameters(function: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 class _Calls:
     """The compiled calls of one function, by their keys."""
 
-    __slots__ = ("function", "launches", "leading", "names", "places")
+    __slots__ = ("function", "launches", "leading", "mapped", "names", "places", "reads")
 
     def __init__(
-        self, function: Callable[..., Any], places: frozenset[int], names: frozenset[str]
+        self,
+        function: Callable[..., Any],
+        places: frozenset[int],
+        names: frozenset[str],
+        reads: bool,
     ) -> None:
         self.function = function
         self.places = places
         self.names = names
+        self.reads = reads
         self.leading = min(places, default=1 << 16)
         """The number of positional arguments before the first static one."""
         self.launches: dict[Any, Launch] = remembered()
         """The key of a call with arrays alone is `(trace_key(), *specs)`."""
+        self.mapped: dict[Any, Any] = remembered()
+        """The calls compiled for the lanes of batches, by keys of `effax.eager.mapped`."""
 
     def other(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with statics, keywords, numbers or trees, or the first of its kind."""
         try:
             launch, buffers = self.find(args, keywords)
         except _UnhashableError:
-            return as_values(self.function(*args, **keywords))
+            return as_values(_on_opened(self.function, args, keywords))
         return launch(buffers)
 
     def find(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Launch, list[Any]]:
@@ -259,14 +263,14 @@ class _Calls:
         for i, x in enumerate(args):
             if i in places:
                 parts += fixed(x)
-            elif not _put_operand(parts, buffers, x):
+            elif (self.reads and type(x) not in _PLAIN) or not _put_operand(parts, buffers, x):
                 return self._find_bound(args, keywords)
         # In the order in which `Arguments` flattens them, which is that of the program's inputs.
         for name, x in keywords.items() if len(keywords) < 2 else sorted(keywords.items()):
             parts.append(name)
             if name in self.names:
                 parts += fixed(x)
-            elif not _put_operand(parts, buffers, x):
+            elif (self.reads and type(x) not in _PLAIN) or not _put_operand(parts, buffers, x):
                 return self._find_bound(args, keywords)
         key = tuple(parts)
         try:
@@ -282,6 +286,8 @@ class _Calls:
         self, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> tuple[Launch, list[Any]]:
         """The same where an operand is a tree, or what else has to be looked at more closely."""
+        if self.reads:
+            raise _UnhashableError
         args, keywords = tuple(map(opened, args)), _all_opened(keywords)
         bound = Arguments.bind(args, keywords, self.places, self.names)
         try:
@@ -302,17 +308,10 @@ class _Calls:
 
     def _make(self, key: Any, bound: Arguments, arrays: Sequence[Any]) -> Launch:
         """Stage and compile the function for a call, which is found by this key from now on."""
-        name = self.function.__name__
-        refuse_execution(name)
+        refuse_execution(self.function.__name__)
         specs = [x.spec for x in arrays]
         staged, tree = self._staged(bound, [s.type for s in specs])
-        captured = [asarray(x) for x in staged.captured]
-        layout = layout_of([*(x.spec for x in captured), *specs], staged.program, what=name)
-        short = len(staged.program.equations) < _SHORT
-        made = compiled_program(
-            staged.program, layout, captured, specs, single_op=short, shared=True
-        )
-        return keep(self.launches, key, made.launch(builder(tree)), _LIMIT)
+        return keep(self.launches, key, launch_of(staged, specs, builder(tree)), _LIMIT)
 
     def _staged(self, bound: Arguments, types: Sequence[ShapedArray]) -> tuple[Staged, Any]:
         """The function as a program of operands of these types, and the tree of its results."""
@@ -369,7 +368,7 @@ def remembered() -> dict[Any, Any]:
 
 
 class _UnhashableError(Exception):
-    """Statics, or arrays in an iterable, that no key stands for: effects are run one by one."""
+    """Operands or statics that no key stands for: effects are run one by one."""
 
 
 def _put_operand(parts: list[Any], buffers: list[Any], x: Any) -> bool:
@@ -378,7 +377,10 @@ def _put_operand(parts: list[Any], buffers: list[Any], x: Any) -> bool:
         if x is None:
             parts.append(None)
             return True
-        if type(x) not in _ENTERED:
+        if type(x) is tuple or type(x) is list:
+            parts += type(x), len(x)
+            return all([_put_operand(parts, buffers, y) for y in x])
+        if type(x) not in ENTERED:
             return False
         x = operand(x)
     parts.append(x.spec)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.eager.whole import as_values
+from effax.eager.calls import as_values
 from effax.effects.rows import conversion
 from effax.effects.types import (
     bool_,

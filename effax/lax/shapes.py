@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from effax.api.placing.output_sharding import placed
-from effax.eager.whole import as_values, whole
+from effax.eager.calls import as_values
+from effax.eager.whole import whole
 from effax.effects.promotion import dtype_and_weakness
 from effax.effects.rows import conversion, selection, shape
 from effax.effects.tree import tree_flatten, tree_unflatten

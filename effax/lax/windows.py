@@ -33,7 +33,7 @@ def padtype_to_pads(
 ) -> list[tuple[int, int]]:
     """Return the padding (low, high) of each axis that "SAME", "SAME_LOWER" or "VALID" stands for.
 
-    Raises `RuntimeError` for another word.
+    Raises `RuntimeError` for another word, `TypeError` for what is none.
 
     Args:
       in_shape: the length of each axis.
@@ -45,6 +45,10 @@ def padtype_to_pads(
     >>> lax.padtype_to_pads((5,), (2,), (2,), "SAME")
     [(0, 1)]
     """
+    if not isinstance(padding, str):
+        raise TypeError(
+            f"Unknown padding type: {padding!r}; expected 'SAME', 'SAME_LOWER' or 'VALID'"
+        )
     word = padding.upper()
     if word not in ("SAME", "SAME_LOWER", "VALID"):
         raise RuntimeError(

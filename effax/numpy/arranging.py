@@ -9,7 +9,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from effax.api.placing.output_sharding import placed
-from effax.eager.whole import as_values, opening, whole
+from effax.eager.calls import as_values
+from effax.eager.whole import opening, whole
 from effax.effects.errors import ConcretizationTypeError, why_unknown
 from effax.effects.handler import Carrier
 from effax.effects.rows import comparison, elementwise, indexing, selection
@@ -367,7 +368,7 @@ def _repeat_unknown(a: Any, repeats: Any, axis: int | None, total: int) -> Any:
 
 
 @moves_keys()
-@opening
+@whole("new_shape")
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """Return the elements, from the beginning again as often as needed, in a new shape.
 
@@ -385,12 +386,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     size, given = prod(lengths), prod(shape_of(a))
     if size == 0 or given == 0:
         return zeros_as(a, lengths)
-    return _resize(a, lengths, -(-size // given), size)
-
-
-@whole("lengths", "times", "size")
-def _resize(a: Any, lengths: tuple[int, ...], times: int, size: int) -> Any:
-    flat = _tile(ravel(a), (times,))
+    flat = _tile(ravel(a), (-(-size // given),))
     return effects.reshape(effects.slice_axis(flat, 0, 0, size), shape=lengths)
 
 

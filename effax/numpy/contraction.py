@@ -410,13 +410,7 @@ def inner(
     return product("inner", a, left, b, right, result, precision, preferred_element_type)
 
 
-@whole()
-def _outer(a: ArrayLike, b: ArrayLike) -> Array:
-    flat = [shape.reshape(array(x), shape=(typeof(x).size,)) for x in (a, b)]
-    return product("outer", flat[0], "a", flat[1], "b", "ab", None, None)
-
-
-@opening
+@whole("out")
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """Return the products of all pairs of elements, of shape `(a.size, b.size)`.
 
@@ -431,7 +425,8 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """
     refuse_out("outer", out)
     check_arrays("outer", a, b)
-    return _outer(a, b)
+    flat = [shape.reshape(array(x), shape=(typeof(x).size,)) for x in (a, b)]
+    return product("outer", flat[0], "a", flat[1], "b", "ab", None, None)
 
 
 @whole()
@@ -456,7 +451,6 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
     return shape.reshape(out, shape=tuple(m * n for m, n in pairs))
 
 
-@whole("offset", "axis1", "axis2", "dtype")
 def _trace(a: ArrayLike, offset: int, axis1: int, axis2: int, dtype: Any) -> Array:
     lengths = typeof(a).shape
     n = len(lengths)
@@ -482,7 +476,7 @@ def _trace(a: ArrayLike, offset: int, axis1: int, axis2: int, dtype: Any) -> Arr
     return summed(a, names, wanted)[0]
 
 
-@opening
+@whole("offset", "axis1", "axis2", "dtype", "out")
 def trace(
     a: ArrayLike,
     offset: int = 0,

@@ -10,6 +10,7 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects.dtypes import finfo
+from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.promotion import result_type
 from effax.effects.rows import elementwise, shape, transcendental
@@ -228,7 +229,7 @@ def linspace(
 ) -> Value | tuple[Value, Value]: ...
 
 
-@opening
+@filtered
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -255,11 +256,17 @@ def linspace(
     >>> linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    return on_device(_checked_linspace(start, stop, num, endpoint, retstep, dtype, axis), device)
+
+
+@whole("num", "endpoint", "retstep", "dtype", "axis", reads=True)
+def _checked_linspace(
+    start: Any, stop: Any, num: Any, endpoint: Any, retstep: Any, dtype: Any, axis: int
+) -> Any:
     count = _count("linspace", num)
     check_arrays("linspace", start, stop)
     kind = asked_dtype("linspace", dtype)
-    result = _linspace(start, stop, count, bool(endpoint), bool(retstep), kind, axis)
-    return on_device(result, device)
+    return _linspace(start, stop, count, bool(endpoint), bool(retstep), kind, axis)
 
 
 @whole("num", "endpoint", "dtype", "axis")

@@ -346,7 +346,7 @@ def polyfit(
     cov: bool | str = ...,
 ) -> Array | tuple[Array, ...]: ...
 @own_promotion
-@opening
+@whole("deg", "rcond", "full", "cov", reads=True)
 def polyfit(
     x: ArrayLike,
     y: ArrayLike,

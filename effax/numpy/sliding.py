@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from effax.eager.whole import opening, whole
+from effax.eager.whole import whole
 from effax.effects.rows import shape
 from effax.effects.rows.convolution import ConvDimensionNumbers, conv_general_dilated
 from effax.effects.types import typeof
@@ -15,7 +15,6 @@ from effax.operands.arguments import check_arrays
 from effax.operands.promoting import promote_dtypes, promote_dtypes_inexact
 
 
-@whole("name", "mode", "precision", "preferred_element_type")
 def _sliding(
     a: ArrayLike, v: ArrayLike, name: str, mode: str, precision: Any, preferred_element_type: Any
 ) -> Array:
@@ -59,7 +58,7 @@ def _sliding(
     return shape.rev(out, dims=(0,)) if swapped and not convolving else out
 
 
-@opening
+@whole("mode", "precision", "preferred_element_type")
 def convolve(
     a: ArrayLike,
     v: ArrayLike,
@@ -87,7 +86,7 @@ def convolve(
     return _sliding(a, v, "convolve", mode, precision, preferred_element_type)
 
 
-@opening
+@whole("mode", "precision", "preferred_element_type")
 def correlate(
     a: ArrayLike,
     v: ArrayLike,

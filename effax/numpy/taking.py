@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from effax.eager.whole import opening, whole
+from effax.eager.whole import whole
 from effax.effects.rows import indexing, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode
 from effax.effects.types import int32, int64, is_integer, position_dtype, typeof
@@ -91,7 +91,7 @@ def _take(
 
 
 @moves_keys()
-@opening
+@whole("axis", "out", "mode", "unique_indices", "indices_are_sorted", "fill_value", reads=True)
 def take(
     a: ArrayLike,
     indices: ArrayLike,
@@ -200,7 +200,7 @@ def _take_along_axis(
 
 
 @moves_keys()
-@opening
+@whole("axis", "mode", "fill_value", "wrap_negative_indices", reads=True)
 def take_along_axis(
     arr: ArrayLike,
     indices: ArrayLike,

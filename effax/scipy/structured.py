@@ -12,8 +12,8 @@ from effax.eager.whole import own_promotion, whole
 from effax.effects.value import Array, ArrayLike, DTypeLike
 from effax.lax.shapes import broadcast_shapes
 from effax.numpy.decompositions import floats
-from effax.operands.arguments import concrete_int
-from effax.operands.promoting import arraylike
+from effax.operands.arguments import cast, concrete_int
+from effax.operands.promoting import arraylike, promote_dtypes
 
 
 def _array(name: str, x: ArrayLike) -> Array:
@@ -394,7 +394,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     >>> linalg.leslie(jnp.array([1.0, 2.0]), jnp.array([0.5]))
     Array([[1. , 2. ], [0.5, 0. ]], dtype=float32)
     """
-    f, s = jnp.atleast_1d(_array("leslie", f)), jnp.atleast_1d(_array("leslie", s))
+    f, s = promote_dtypes(jnp.atleast_1d(_array("leslie", f)), jnp.atleast_1d(_array("leslie", s)))
     if f.shape[-1] < 2:
         raise ValueError(
             f"The length of f along the last axis must be at least 2; got shape {f.shape}."
@@ -406,6 +406,6 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
         )
     n = f.shape[-1]
     batch = broadcast_shapes(f.shape[:-1], s.shape[:-1])
-    made = jnp.zeros((*batch, n, n), jnp.promote_types(f.dtype, s.dtype))
+    made = cast(jnp.zeros((*batch, n, n), f.dtype), f.dtype, f.weak_type and s.weak_type)
     below = jnp.arange(n - 1)
     return made.at[..., 0, :].set(f).at[..., below + 1, below].set(s)

@@ -27,11 +27,11 @@ def _levelled(x: Array) -> Array:
 
 
 @whole("axis", "type", "bp")
-def _detrend(data: ArrayLike, axis: int, type: str, bp: tuple[int, ...]) -> Array:
+def _detrend(data: ArrayLike, axis: Any, type: str, bp: tuple[int, ...]) -> Array:
     (x,) = floats("detrend", data)
-    axis = canonical_axis(axis, x.ndim)
     if type == "constant":
         return x - jnp.mean(x, axis=axis, keepdims=True)
+    axis = canonical_axis(axis, x.ndim)
     n = x.shape[axis]
     if any(not 0 <= b <= n for b in bp):
         raise ValueError(
@@ -49,7 +49,7 @@ def _detrend(data: ArrayLike, axis: int, type: str, bp: tuple[int, ...]) -> Arra
 @opening
 def detrend(
     data: ArrayLike,
-    axis: int = -1,
+    axis: int | tuple[int, ...] | None = -1,
     type: str = "linear",
     bp: int | Sequence[int] | Any = 0,
     overwrite_data: None = None,
@@ -58,7 +58,7 @@ def detrend(
 
     Args:
       data: an array; integers become floats.
-      axis: the axis.
+      axis: the axis; for "constant" also several, or None for all.
       type: "linear" takes away lines of least squares, "constant" the mean.
       bp: where pieces begin, each with a line of its own.
       overwrite_data: must be None: arrays aren't written to.

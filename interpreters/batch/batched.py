@@ -63,6 +63,7 @@ class Batch(Lifting):
 
     carrier = Batched
     label = "vmap"
+    lanes = True
     owned = "a value mapped by vmap"
     reason = (
         "Under vmap a function runs once for the whole batch, whose elements may differ in this "

@@ -1444,6 +1444,33 @@ TABLE = [
     Forgiven(
         "of an empty set JAX gives the other's first", "jnp.intersect1d*", "value", code="size="
     ),
+    Forgiven(
+        "as often as -2 is a mistake in NumPy", "Array.repeat|jnp.repeat", "value", code=r"\(-"
+    ),
+    Forgiven(
+        "weights below 0 are a mistake in NumPy", "jnp.cov", "value", code="weights=", why=" -?0"
+    ),
+    Forgiven("an eigenvector of either sign", "jsp.linalg.eigh_tridiagonal", "value"),
+    Forgiven("cosines of numbers of many digits", "jsp.special.poch vjp", "value", r"\d{5}\.|e\+"),
+    Forgiven("numbers next to nothing", "jsp.special.sici *", "value", "e-3", values="extreme"),
+    Forgiven("of |m| > n there are none", "jsp.special.sph_harm_y *", "value", r"-?0j"),
+    Forgiven("NaN in JAX", "large lax.cumlogsumexp*", "value", "of nan|nan,", dtypes=EIGHT_BITS),
+    Forgiven("NaN in JAX", "large nn.softmax*", "value", "nan", dtypes="uint8 uint16 uint32"),
+    Forgiven("JAX's four bits are 0", "lax.mulhi*", "value", dtypes="int4 uint4 int2 uint2"),
+    Forgiven("squares overflow in JAX", "nn.standardize*", "value", code="mean=", values="extreme"),
+    Forgiven("one number has no slope of its deviation", "jsp.stats.sem", "difference", "nan"),
+    Forgiven("no elements, no places", "Array.at*", "refuses", "^IndexError"),
+    Forgiven("axes in a list in a list", "jnp.apply_over_axes", "refuses", code=r"\[\["),
+    Forgiven(
+        "narrower than the other operand", "jnp.inner*", "refuses", code="preferred_element_type"
+    ),
+    Forgiven("the least number where there is no infinity", "jax.ops.segment_m*", "value", "nan"),
+    Forgiven("parts of numbers of many digits", "jsp.signal.detrend*", "value", values="extreme"),
+    Forgiven("strides above 0", "lax.reduce_window_shape_tuple", "refuses", code=r"\(-"),
+    Forgiven("beside a pole", "jsp.special.gamma vjp", "value", dtypes=COMPLEX, values="among"),
+    Forgiven(
+        "of numbers that overflow", "large nn.softplus*", "value", dtypes=COMPLEX, values="bits"
+    ),
 ]
 
 

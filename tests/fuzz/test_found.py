@@ -57,11 +57,15 @@ jnp.nan_to_num(jnp.array([jnp.nan, 3]), nan=jnp.ones((2, 1))).tolist() | [[1.0, 
 jsp.stats.poisson.pmf(jnp.inf, jnp.array([0.5, 3.0])) | Array([0., 0.], dtype=float32)
 nn.dot_product_attention(*3 * [jnp.ones((1, 2, 1, 1))], query_seq_lengths=[1]).tolist() | [[[[1.0]], [[0.0]]]]
 random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array(1, dtype=int32)
+jsp.linalg.leslie(jnp.array([True, False]), 0.5).weak_type | True
+effax.image.resize(jnp.ones((2, 1, 1)), (2, 3, 1), "lanczos3", antialias=False)[0].ravel() | Array([1., 1., 1.], dtype=float32)
+jsp.signal.detrend(jnp.eye(2), axis=(0, 1), type="constant").tolist() | [[0.5, -0.5], [-0.5, 0.5]]
 effax.jvp(jnp.fmin, (3.0, 2.0), (jnp.nan, 1.0))[1] | Array(1., dtype=float32, weak_type=True)
 effax.jvp(jnp.fmax, (3.0, jnp.nan), (1.0, jnp.nan))[1] | Array(1., dtype=float32, weak_type=True)
 """
 
 REFUSES = """
+lax.padtype_to_pads((3,), (4,), (1,), None) | Unknown padding type: None
 jsp.stats.rankdata(jnp.array(True), axis=-1) | out of bounds
 lax.conv(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (0,), "SAME") | window_strides must be positive
 jnp.geomspace(0.5, 2.5, num=-1) | Number of samples, -1, must be non-negative

@@ -47,7 +47,7 @@ READING = {
 """Functions that read elements on the host; they run what they like."""
 SEVERAL = {
     "runs the user's function, effect by effect": """
-        lax.associative_scan lax.scatter_apply numpy.apply_along_axis numpy.fromfunction
+        lax.associative_scan lax.scatter_apply numpy.apply_along_axis
         numpy.mask_indices numpy.piecewise scipy.sparse.linalg.bicgstab scipy.sparse.linalg.cg
         scipy.sparse.linalg.gmres""",
     "makes the predicate a number before the branches run": "lax.cond",
