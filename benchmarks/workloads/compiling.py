@@ -13,6 +13,10 @@ from benchmarks.workloads.workload import workload as any_workload
 
 workload = functools.partial(any_workload, processor=True)
 _numbers = itertools.count(1)
+SAME = (
+    "nearly the same program (331 fusions here and in JAX's, 5 more) goes to the same compiler: "
+    "by processor time, alone, 6.9 to 7.5 s to 6.4 to 6.9 for the ResNet, tracing included"
+)
 
 
 def compiled(jax: Any, f: Callable, *args: Any) -> Call:
@@ -41,7 +45,12 @@ def unrolled_transformer(jax: Any, jnp: Any, np: Any, layers: int) -> Call:
     return compiled(jax, lambda x, params: jax.value_and_grad(loss)(params, x), x, params)
 
 
-@workload("12 transformer layers, unrolled, value_and_grad", 0.35)
+@workload(
+    "12 transformer layers, unrolled, value_and_grad",
+    0.35,
+    why="one layer takes 3.4 s in either library, 12 take 7.3 here and 15.6 in JAX: what a layer "
+    "more costs is 0.35 s to 1.1",
+)
 def compile_transformer(jax, jnp, np):
     return unrolled_transformer(jax, jnp, np, 12)
 
@@ -65,7 +74,12 @@ def compile_lstm(jax, jnp, np):
     return compiled(jax, lambda xs, w: jax.value_and_grad(loss, 1)(xs, w), xs, w)
 
 
-@workload("a network of 50 tanh layers, value_and_grad", 0.35)
+@workload(
+    "a network of 50 tanh layers, value_and_grad",
+    0.35,
+    why="two layers take 0.5 to 0.6 s, 50 take 0.5 to 0.7, in either library: XLA compiles ten "
+    "kernels, once for all layers; cut into functions, 0.6 to 0.9",
+)
 def compile_deep_network(jax, jnp, np):
     loss, (params, x) = models.network(jnp), models.network_inputs(np, 50)
     models.assert_gradient(jax, np, loss, params, x)
@@ -85,14 +99,29 @@ def whole_network(jax: Any, jnp: Any, np: Any, name: str) -> Call:
     return compiled(jax, f, x, params, data)
 
 
-@workload("a ResNet-18, a quarter as wide, value_and_grad", 1.0)
+@workload(
+    "a ResNet-18, a quarter as wide, value_and_grad",
+    1.0,
+    why=SAME,
+)
 def compile_resnet(jax, jnp, np):
     return whole_network(jax, jnp, np, "resnet")
 
 
-@workload("a U-Net of three levels, value_and_grad", 1.0)
+@workload(
+    "a U-Net of three levels, value_and_grad",
+    1.0,
+    why=SAME,
+)
 def compile_unet(jax, jnp, np):
     return whole_network(jax, jnp, np, "unet")
+
+
+@workload("the first list(x) of a length, from 50 on", 1.0)
+def compile_list(jax, jnp, np):
+    lengths = itertools.count(50)
+    np.testing.assert_array_equal(list(jnp.arange(3.0)), [0, 1, 2])
+    return lambda: list(jnp.zeros(next(lengths)))
 
 
 @workload("12 transformer layers, each a call of one jitted function", 1.0)

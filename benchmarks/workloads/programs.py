@@ -87,7 +87,7 @@ def powers_large(jax, jnp, np):
     return function, x
 
 
-@program("(x + x*x + 3) * (x*x + x*x.T), float32[3000, 3000]")
+@program("(x + x*x + 3) * (x*x + x*x.T), float32[3000, 3000]", why=PAGES)
 def transposed_large(jax, jnp, np):
     def f(x):
         return (x + x * x + 3) * (x * x + x * x.T)

@@ -45,6 +45,11 @@ def contract(
     if not gone and pair is None:
         return _product(lhs, lhs_names, rhs, rhs_names, result, dtype)
     own = {typeof(lhs).dtype, typeof(rhs).dtype}
+    if pair is None and left and right and [*kept, *right, *left] == [*result]:
+        # The other way round nothing has to be moved afterwards.
+        lhs, lhs_names, rhs, rhs_names = rhs, rhs_names, lhs, lhs_names
+        left, right = right, left
+        precision = precision[::-1] if type(precision) is tuple else precision
     numbers = (
         (_places(gone, lhs_names), _places(gone, rhs_names)),
         (_places(kept, lhs_names), _places(kept, rhs_names)),

@@ -316,8 +316,11 @@ def _by_sorting(a: Any, v: Any, side: str) -> Any:
 
 
 def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
-    """The range in which each place lies, halved until it is one place."""
-    from effax.effects.rows import selection
+    """The range in which each place lies, halved until its end is the place.
+
+    Each value belongs behind the element at the start of its range, as soon as that is not 0.
+    """
+    from effax.effects.rows import logical, selection
     from effax.lax.control import fori_loop
     from effax.operands.arguments import pick
 
@@ -326,28 +329,18 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
     def halve(_: Any, bounds: Any) -> Any:
         low, high = bounds
         # The sum of the two may overflow an int32, but their difference can't.
-        middle = elementwise.add(low, elementwise.div(elementwise.sub(high, low), 2))
+        half = logical.shift_right_logical(elementwise.sub(high, low), 1)
+        middle = elementwise.add(low, half)
         behind = _behind(pick(a, middle, 0), v, side)
-        return (
-            selection.select_n(behind, low, elementwise.add(middle, 1)),
-            selection.select_n(behind, middle, high),
-        )
+        return selection.select_n(behind, low, middle), selection.select_n(behind, middle, high)
 
-    # This many halvings reduce a range of n + 1 places to one.
+    # A range that starts at 0 loses at least half of its places each time, until none is left.
     steps = n.bit_length()
     dtype = position_dtype(n)
     bounds = tuple(broadcast(position(x, dtype), lengths) for x in (0, n))
     if unrolled:
         for i in range(steps):
-            bounds = _while_open(halve(i, bounds), bounds)
+            bounds = halve(i, bounds)
     else:
-        bounds = fori_loop(0, steps, lambda i, b: _while_open(halve(i, b), b), bounds)
-    return bounds[0]
-
-
-def _while_open(after: Any, before: Any) -> Any:
-    """The halved range, or the range itself where it is one place already."""
-    from effax.effects.rows import comparison, selection
-
-    open_ = comparison.lt(*before)
-    return tuple(selection.select_n(open_, b, a) for a, b in zip(after, before, strict=True))
+        bounds = fori_loop(0, steps, halve, bounds)
+    return bounds[1]

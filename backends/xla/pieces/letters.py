@@ -18,6 +18,7 @@ class Alphabet:
     """The letters of some equations, as numbers."""
 
     def __init__(self) -> None:
+        self._letters: dict[Equation, int] = {}
         self._numbers: dict[Any, int] = {}
         self._structures: dict[Program, int] = {}
 
@@ -27,13 +28,20 @@ class Alphabet:
 
     def letter(self, e: Equation) -> int:
         """The letter of an equation; one of its own where it performs something in order."""
-        if e.row:
-            return self._number(object())
+        found = self._letters.get(e)
+        if found is None:
+            found = self._letters[e] = self._number(object() if e.row else self._spelled(e))
+        return found
+
+    def _spelled(self, e: Equation) -> Any:
+        """A key of an equation."""
         attributes = tuple([(name, self._key(x)) for name, x in e.attributes.items()])
+        key = (*kind(e), attributes, tags_of(e.scope))
         try:
-            return self._number((*kind(e), attributes, tags_of(e.scope)))
+            hash(key)
         except TypeError:  # an attribute that can't be compared
-            return self._number(object())
+            return object()
+        return key
 
     def _number(self, key: Any) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
