@@ -348,6 +348,16 @@ OTHERS = [
         error=2.0**-8,
     ),
     Row(
+        "scan_half",
+        "scan of 4000 steps that stacks its carry, bfloat16",
+        None,
+        "few_bfloat16",
+        lambda lib, x: lib.lax.scan(lambda c, y: (lib.numpy.maximum(c, y), c), x[0], x)[1],
+        lambda np, x: np.concatenate(
+            [x[:1], np.maximum.accumulate(x.astype("f4"))[:-1].astype(x.dtype)]
+        ),
+    ),
+    Row(
         "prod_half",
         "prod of rows, float16[1000, 1000]",
         None,

@@ -85,6 +85,7 @@ INPUTS: dict[str, Callable[[Any], Any]] = {
     "pictures": _normal(32, 32, 32, 16),
     "kernels": _normal(3, 3, 16, 32),
     "square_bfloat16": _halved(1000, 1000),
+    "few_bfloat16": _halved(4000),
     "square_float16": lambda rng: rng.standard_normal((1000, 1000)).astype("f2"),
     "positive_large": lambda rng: rng.uniform(0.1, 10, 10 * MILLION).astype("f4"),
     "exponents_large": lambda rng: rng.uniform(-3, 3, 10 * MILLION).astype("f4"),

@@ -202,11 +202,10 @@ def reshape(
     >>> lax.reshape(jnp.arange(4), (2, 2))
     Array([[0, 1], [2, 3]], dtype=int32)
     """
-    given = typeof(operand)
     if dimensions is not None:
         operand = transpose(operand, dimensions)
     lengths = canonical_shape(new_sizes)
-    if lengths == given.shape and isinstance(operand, Value):
+    if lengths == typeof(operand).shape and isinstance(operand, Value):
         return operand
     return shape.reshape(operand, shape=lengths)
 
@@ -403,12 +402,13 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     >>> lax.tile(jnp.arange(2), (2,))
     Array([0, 1, 0, 1], dtype=int32)
     """
-    if len(reps) != typeof(operand).ndim or any(n < 0 for n in reps):
+    counts = [operator.index(n) for n in reps]
+    if len(counts) != typeof(operand).ndim or any(n < 0 for n in counts):
         raise TypeError(
             f"tile: reps must hold one count for each of the {typeof(operand).ndim} axes, none "
             f"negative; got {tuple(reps)}"
         )
-    for axis, count in enumerate(reps):
+    for axis, count in enumerate(counts):
         if count == 0:
             operand = shape.slice_axis(operand, axis, 0, 0)
         elif count > 1:

@@ -12,7 +12,7 @@ from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
-from effax.effects.promotion import result_type
+from effax.effects.promotion import lattice_result, result_type
 from effax.effects.rows import comparison, elementwise, indexing, logical, selection, shape
 from effax.effects.types import (
     default_int,
@@ -247,9 +247,9 @@ def histogram(
 def _weighed(columns: Sequence[Any], weights: Any) -> tuple[list[Any], Any]:
     """Data and real weights in the floating-point dtype in which they meet."""
     if weights is None or is_complex(typeof(weights).dtype):
-        kind = inexact_dtype(result_type(*columns))
+        kind = inexact_dtype(lattice_result([*map(typeof, columns)])[0])
         return [cast(x, kind) for x in columns], weights
-    kind = inexact_dtype(result_type(*columns, weights))
+    kind = inexact_dtype(lattice_result([typeof(x) for x in (*columns, weights)])[0])
     return [cast(x, kind) for x in columns], cast(weights, kind)
 
 

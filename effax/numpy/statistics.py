@@ -9,7 +9,7 @@ import numpy as np
 
 from effax.eager.whole import whole
 from effax.effects.dtypes import default_float
-from effax.effects.promotion import result_type
+from effax.effects.promotion import lattice_result, result_type
 from effax.effects.rows import comparison, contraction, elementwise, selection, shape
 from effax.effects.rows import complex as complex_parts
 from effax.effects.types import (
@@ -137,7 +137,7 @@ def average(
         divisor = shape.full(shape_of(result), count(shape_of(a), axis), typeof(result).dtype)
         return (result, divisor) if returned else result
     check_arrays("average", a, weights)
-    kind = inexact_dtype(result_type(a, weights))
+    kind = inexact_dtype(lattice_result([typeof(a), typeof(weights)])[0])
     wide = accumulator(kind)
     a, weights = cast(a, wide), cast(weights, wide)
     lengths = shape_of(a)

@@ -99,6 +99,8 @@ def map_coordinates(
             "coordinates must be a sequence of length input.ndim, but "
             f"{len(places)} != {image.ndim}"
         )
+    # Each by itself first: integers of few bits meet no floats.
+    places = [floats("map_coordinates", x)[0] for x in places]
     places = jnp.broadcast_arrays(*floats("map_coordinates", *places))
     if is_complex(places[0].dtype):
         raise TypeError(f"coordinates must be real, got {places[0].dtype}")

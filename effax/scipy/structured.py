@@ -394,18 +394,22 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     >>> linalg.leslie(jnp.array([1.0, 2.0]), jnp.array([0.5]))
     Array([[1. , 2. ], [0.5, 0. ]], dtype=float32)
     """
-    f, s = promote_dtypes(jnp.atleast_1d(_array("leslie", f)), jnp.atleast_1d(_array("leslie", s)))
-    if f.shape[-1] < 2:
+    births, rates = promote_dtypes(
+        jnp.atleast_1d(_array("leslie", f)), jnp.atleast_1d(_array("leslie", s))
+    )
+    if births.shape[-1] < 2:
         raise ValueError(
-            f"The length of f along the last axis must be at least 2; got shape {f.shape}."
+            f"The length of f along the last axis must be at least 2; got shape {births.shape}."
         )
-    if s.shape[-1] != f.shape[-1] - 1:
+    if rates.shape[-1] != births.shape[-1] - 1:
         raise ValueError(
             "Incorrect lengths for f and s: the last axis of s has one element fewer than that of "
-            f"f, got shapes {f.shape} and {s.shape}"
+            f"f, got shapes {births.shape} and {rates.shape}"
         )
-    n = f.shape[-1]
-    batch = broadcast_shapes(f.shape[:-1], s.shape[:-1])
-    made = cast(jnp.zeros((*batch, n, n), f.dtype), f.dtype, f.weak_type and s.weak_type)
+    n = births.shape[-1]
+    batch = broadcast_shapes(births.shape[:-1], rates.shape[:-1])
+    made = cast(
+        jnp.zeros((*batch, n, n), births.dtype), births.dtype, births.weak_type and rates.weak_type
+    )
     below = jnp.arange(n - 1)
-    return made.at[..., 0, :].set(f).at[..., below + 1, below].set(s)
+    return made.at[..., 0, :].set(births).at[..., below + 1, below].set(rates)

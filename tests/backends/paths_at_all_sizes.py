@@ -11,9 +11,9 @@ from effax.effects.columns import load
 LEAST = {
     "backends.xla.fast.cumulative": {"LARGE": 1, "LONG": 32, "ROWS": 1, "WIDE": 1},
     "backends.xla.fast.convolution": {"LARGE": 1},
-    "backends.xla.fast.elementwise": {"LARGE": 1, "LONG": 1, "POWERS": 1, "VAST": 1},
+    "backends.xla.fast.elementwise": {"LARGE": 1, "LONG": 1, "VAST": 1},
     "backends.xla.fast.reduction": {
-        **{"LARGE": 1, "LONG": 1, "WIDE": 1, "FEW": 1},
+        **{"LARGE": 1, "LONG": 1, "VECTOR": 1, "WIDE": 1, "FEW": 1},
         **{"ROWS": 2, "LEAST": 4, "VAST": 2},
     },
     "backends.xla.fast.sorting": {"LARGE": 1},

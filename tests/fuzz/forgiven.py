@@ -1448,7 +1448,11 @@ TABLE = [
         "as often as -2 is a mistake in NumPy", "Array.repeat|jnp.repeat", "value", code=r"\(-"
     ),
     Forgiven(
-        "weights below 0 are a mistake in NumPy", "jnp.cov", "value", code="weights=", why=" -?0"
+        "weights below 0 are a mistake in NumPy",
+        "jnp.cov",
+        "value",
+        code="weights=",
+        values="normal",
     ),
     Forgiven("an eigenvector of either sign", "jsp.linalg.eigh_tridiagonal", "value"),
     Forgiven("cosines of numbers of many digits", "jsp.special.poch vjp", "value", r"\d{5}\.|e\+"),
@@ -1466,6 +1470,18 @@ TABLE = [
     ),
     Forgiven("the least number where there is no infinity", "jax.ops.segment_m*", "value", "nan"),
     Forgiven("parts of numbers of many digits", "jsp.signal.detrend*", "value", values="extreme"),
+    Forgiven("JAX's empty arrays have no fill", "Array.nonzero", "value", code="fill_value=-1"),
+    Forgiven("an axis is an integer", "lax.cum*|lax.dynamic_*_in_dim", "refuses", code=r"-?\d\.5"),
+    Forgiven("counts are real", "random.binomial", "refuses", code=r"\dj"),
+    Forgiven(
+        "lists are refused, as elsewhere",
+        "jsp.special.hyp2f1|nn.dot_product_attention",
+        "refuses",
+        "^TypeError",
+    ),
+    Forgiven(
+        "few digits beside a pole", "jsp.stats.cauchy.isf *", "value", dtypes="float16 bfloat16"
+    ),
     Forgiven("strides above 0", "lax.reduce_window_shape_tuple", "refuses", code=r"\(-"),
     Forgiven("beside a pole", "jsp.special.gamma vjp", "value", dtypes=COMPLEX, values="among"),
     Forgiven(

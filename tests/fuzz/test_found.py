@@ -57,6 +57,9 @@ jnp.nan_to_num(jnp.array([jnp.nan, 3]), nan=jnp.ones((2, 1))).tolist() | [[1.0, 
 jsp.stats.poisson.pmf(jnp.inf, jnp.array([0.5, 3.0])) | Array([0., 0.], dtype=float32)
 nn.dot_product_attention(*3 * [jnp.ones((1, 2, 1, 1))], query_seq_lengths=[1]).tolist() | [[[[1.0]], [[0.0]]]]
 random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array(1, dtype=int32)
+lax.reshape(jnp.arange(6).reshape(2, 3), (2, 3), (1, 0)).tolist() | [[0, 3, 1], [4, 2, 5]]
+jnp.histogram(jnp.ones(2), jnp.array([0, 3], "bfloat16"))[1].dtype | dtype('float32')
+jsp.ndimage.map_coordinates(jnp.eye(2), [jnp.zeros(1), jnp.ones(1, "uint2")], 0) | Array([0.], dtype=float32)
 jsp.linalg.leslie(jnp.array([True, False]), 0.5).weak_type | True
 effax.image.resize(jnp.ones((2, 1, 1)), (2, 3, 1), "lanczos3", antialias=False)[0].ravel() | Array([1., 1., 1.], dtype=float32)
 jsp.signal.detrend(jnp.eye(2), axis=(0, 1), type="constant").tolist() | [[0.5, -0.5], [-0.5, 0.5]]
@@ -65,6 +68,7 @@ effax.jvp(jnp.fmax, (3.0, jnp.nan), (1.0, jnp.nan))[1] | Array(1., dtype=float32
 """
 
 REFUSES = """
+lax.tile(jnp.ones(2), (0.5,)) | cannot be interpreted as an integer
 lax.padtype_to_pads((3,), (4,), (1,), None) | Unknown padding type: None
 jsp.stats.rankdata(jnp.array(True), axis=-1) | out of bounds
 lax.conv(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (0,), "SAME") | window_strides must be positive

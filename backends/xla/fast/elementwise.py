@@ -25,7 +25,7 @@ from effax.effects.types import float32, float64, int32, int64, typeof
 
 LARGE = 256
 """Elements from which the longer program is worth compiling."""
-VAST = 8192
+VAST = 65536
 """The same for remainders of floats, whose two branches take longer."""
 
 
@@ -106,10 +106,8 @@ def _below(x: Any, bits: int) -> Any:
     return logical.and_(comparison.lt(own, bits), comparison.gt(own, 0))
 
 
-LONG = 2048
-"""Elements from which the longer program is worth compiling."""
-POWERS = 16384
-"""The same for powers, which XLA computes faster than cube roots."""
+LONG = 16384
+"""Elements from which the longer program is worth compiling: of powers and cube roots."""
 MOST = 1 << 22
 """Powers up to which an array of logarithms in float64 is worth its memory."""
 SIMPLIFIED: Final = frozenset((-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0))
@@ -164,7 +162,7 @@ def _wide(x: Any) -> Any:
 
 
 def _general_power(x: Name, y: Name) -> bool:
-    if x.dtype != float32 or y.dtype != float32 or not POWERS <= x.type.size <= MOST:
+    if x.dtype != float32 or y.dtype != float32 or not LONG <= x.type.size <= MOST:
         return False
     return not (isinstance(y, Splat) and y.value in SIMPLIFIED)
 

@@ -40,6 +40,8 @@ LARGE = 2048
 """Elements from which the longer program is worth compiling."""
 LONG = 128
 """Length of the last axis from which reducing it twice is faster than once by pairs."""
+VECTOR = 32768
+"""The same for a vector, of which XLA makes one short loop."""
 NARROW, WIDTH = 64, 512
 """Elements of a block of a row in which a place is looked for, at least and at most.
 
@@ -55,7 +57,7 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
     type = x.type
     n = type.shape[axis]
     inner = math.prod(type.shape[axis + 1 :])
-    if type.size < LARGE:
+    if type.size < (VECTOR if type.size == n else LARGE):
         return False
     if inner == 1:
         # XLA copies Booleans twice if no block divides a row.

@@ -26,9 +26,9 @@ from effax.effects.rows import (
 from effax.effects.rows.conversion import bitcast_convert_type, convert_element_type
 from effax.effects.types import float32, float64, int32, int64, typeof
 
-LARGE = 2048
+LARGE = 16384
 """Elements from which the longer program is worth compiling."""
-PERIODIC = 8192
+PERIODIC = 32768
 """The same for sin, cos and tan, whose two branches take some 15 ms to compile."""
 
 FAR = 1e6

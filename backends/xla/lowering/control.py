@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from effax.backends.xla.lowering.elementwise import (
     alone_in_bytes,
+    as_bits,
     barrier,
     converted,
     is_gpu,
+    is_narrow,
+    of_bits,
     whole,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.program import Program
+from effax.effects.program import Equation, Program
 from effax.effects.provenance import Tags
-from effax.effects.rows import control
+from effax.effects.rows import control, indexing
 from effax.effects.types import ShapedArray, position_dtype
 from effax.effects.value import is_symbolic, is_symbolic_length
 
 _METADATA_CALL = "xla_metadata_call"
+_WRITES = {
+    indexing.dynamic_update_slice,
+    indexing.scatter,
+    indexing.scatter_add,
+    indexing.scatter_mul,
+    indexing.scatter_min,
+    indexing.scatter_max,
+}
 _INDEX = ShapedArray((), np.dtype(np.int32))
 _PRED = ShapedArray((), np.dtype(np.bool_))
 
@@ -83,8 +94,14 @@ def while_text(
     carry: Sequence[Name],
     test: Any,
     step: Any,
+    written: Sequence[bool] = (),
 ) -> list[Name]:
-    """A `stablehlo.while`: `test(*carry)` gives [verdict], `step(*carry)` the next carry."""
+    """A `stablehlo.while`: `test(*carry)` gives [verdict], `step(*carry)` the next carry.
+
+    Of what is `written` in pieces the loop carries the bits, so that it stays where it is.
+    """
+    if any(written):
+        return _on_bits(w, carry, test, step, written)
     types = [x.type for x in carry]
     cond_region = w.region(types, test, "stablehlo.return")
     body_region = w.region(types, step, "stablehlo.return")
@@ -94,6 +111,53 @@ def while_text(
         f"({signature}) -> ({signature})"
     )
     return w.ops(text, types)
+
+
+def _on_bits(
+    w: Writer, carry: Sequence[Name], test: Any, step: Any, written: Sequence[bool]
+) -> list[Name]:
+    """A loop that carries some arrays as their bits."""
+    types = [x.type for x in carry]
+
+    def closed(values: Sequence[Name]) -> list[Name]:
+        return [as_bits(w, x) if b else x for x, b in zip(values, written, strict=True)]
+
+    def opened(values: Sequence[Name]) -> list[Name]:
+        return [of_bits(w, x, t) for x, t in zip(values, types, strict=True)]
+
+    done = while_text(
+        w,
+        closed(carry),
+        lambda *values: test(*opened(values)),
+        lambda *values: closed(step(*opened(values))),
+    )
+    return opened(done)
+
+
+def _is_written(program: Program, x: Any) -> bool:
+    """Whether a program writes pieces of one of its values, itself or in what it calls."""
+    for e in program.equations:
+        if e.effect in _WRITES and e.inputs[0] is x:
+            return True
+        for inner, start in _called(e):
+            inside = enumerate(e.inputs[start:])
+            if any(y is x and _is_written(inner, inner.inputs[i]) for i, y in inside):
+                return True
+    return False
+
+
+def _is_kept_as_bits(w: Writer, body: Program, x: Any) -> bool:
+    return w.platform == "cpu" and is_narrow(x.type) and _is_written(body, x)
+
+
+def _called(e: Equation) -> Iterator[tuple[Program, int]]:
+    """The programs that an equation runs on its operands, and the first operand that they get."""
+    if e.effect in (control.call, control.scan):
+        yield e.attributes["program" if e.effect is control.call else "body"], 0
+    elif e.effect is control.while_loop:
+        yield e.attributes["body"], e.attributes["cond_consts"]
+    elif e.effect is control.cond:
+        yield from ((branch, 1) for branch in e.attributes["branches"])
 
 
 @rule(control.while_loop)
@@ -115,6 +179,7 @@ def lower_while(
         operands[m:],
         lambda *carry: w.body(cond, [*before, *carry], "cond"),
         lambda *carry: w.body(body, [*within, *carry], "body"),
+        [_is_kept_as_bits(w, body, x) for x in body.inputs[body_consts:]],
     )
 
 
@@ -166,7 +231,12 @@ def lower_scan(
         made_of = [t.update(dtype=whole(w, t.dtype)) for t in made_of]
     state: Sequence[Name] = [*init, *(_empty(w, t) for t in made_of)]
     if is_symbolic_length(length) or turns:
-        state = while_text(w, [w.constant(0, counter), *state], test, step)[1:]
+        written = [
+            *(_is_kept_as_bits(w, body, x) for x in body.inputs[consts : consts + carry]),
+            *(w.platform == "cpu" and is_narrow(t) for t in made_of),
+        ]
+        carried = [w.constant(0, counter), *state]
+        state = while_text(w, carried, test, step, [False, *written])[1:]
     for k in () if is_symbolic_length(length) else range(turns, length):
         at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
@@ -216,4 +286,6 @@ def _store(w: Writer, stack: Name, y: Name, at: Name) -> Name:
     else:
         row = w.simple("reshape", [y], wide)
     zeros = [w.constant(0, at.type)] * len(y.shape)
-    return w.simple("dynamic_update_slice", [stack, row, at, *zeros], stack.type)
+    bits = as_bits(w, stack)
+    updated = w.simple("dynamic_update_slice", [bits, as_bits(w, row), at, *zeros], bits.type)
+    return of_bits(w, updated, stack.type)

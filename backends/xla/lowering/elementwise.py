@@ -28,9 +28,11 @@ from effax.effects.types import (
     ShapedArray,
     bit_width,
     bool_,
+    float16,
     float32,
     is_bool,
     is_complex,
+    is_float,
     is_inexact,
     is_integer,
     is_signed,
@@ -253,6 +255,41 @@ def converted(w: Writer, x: Name, type: ShapedArray) -> Name:
     found = w.simple("convert", [x], x.type.update(dtype=type.dtype))
     packed = is_gpu(w) and is_part(x.dtype) and _ends_within(x.dtype, x.shape[-1:])
     return barrier(w, [found])[0] if packed else found
+
+
+def as_bits(w: Writer, x: Name) -> Name:
+    """An array of which pieces are written where it lies: narrow floats of a CPU as their bits.
+
+    XLA's CPU backend has no bfloat16 and no floats of 8 bits but for their products: to write a
+    piece it converts the whole array to float32 and back, for each turn of a loop.
+    """
+    if w.platform != "cpu" or not is_narrow(x.type):
+        return x
+    if (known := known_bits(x)) is not x:
+        return known
+    bits = x.type.update(dtype=np.dtype(f"uint{bit_width(x.dtype)}"))
+    return w.simple("bitcast_convert", [x], bits)
+
+
+def is_narrow(type: ShapedArray) -> bool:
+    """Whether something is an array of bfloat16 or of 8-bit floats."""
+    dtype = type.dtype
+    return bool(type.shape and is_float(dtype) and dtype != float16 and bit_width(dtype) in (8, 16))
+
+
+def of_bits(w: Writer, x: Name, type: ShapedArray) -> Name:
+    """The array that `as_bits` was given."""
+    if x.dtype == type.dtype:
+        return x
+    found = w.simple("bitcast_convert", [x], type)
+    found.bits = x
+    return found
+
+
+def known_bits(x: Name) -> Name:
+    """The bits that an array was made of, for reading a piece of it; else the array."""
+    found: Name = getattr(x, "bits", x)
+    return found
 
 
 def barrier(w: Writer, operands: Sequence[Name]) -> list[Name]:

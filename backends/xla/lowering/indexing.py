@@ -9,10 +9,14 @@ import numpy as np
 
 from effax.backends.xla.lowering.elementwise import (
     alone_in_bytes,
+    as_bits,
     converted,
     is_gpu,
+    is_narrow,
+    known_bits,
     maximum,
     minimum,
+    of_bits,
     whole_bytes,
 )
 from effax.backends.xla.lowering.reduction import Combine, plain
@@ -84,13 +88,15 @@ def _gather(
     last = len(indices.shape) - 1
     sizes = ", ".join(map(str, slice_sizes))
     slices = f"array<i64: {sizes}>" if sizes else "array<i64>"
-    return w.op(
+    x = known_bits(x)
+    found = w.op(
         f'"stablehlo.gather"({x}, {indices}) <{{dimension_numbers = #stablehlo.gather<{dims}'
         f"index_vector_dim = {last}>, slice_sizes = {slices}, "
         f"indices_are_sorted = {_bool(indices_are_sorted)}}}> : "
-        f"({x.text}, {indices.text}) -> {tensor(type)}",
-        type,
+        f"({x.text}, {indices.text}) -> {tensor(type.update(dtype=x.dtype))}",
+        type.update(dtype=x.dtype),
     )
+    return of_bits(w, found, type)
 
 
 def _dynamic_gather(
@@ -226,19 +232,26 @@ def _lower_scatter(
         scatter_dims_to_operand_dims=dimension_numbers.scatter_dims_to_operand_dims,
     )
     scalar = ShapedArray((), type.dtype)
+    x = as_bits(w, x)
+    updates = of_bits(w, updates, updates.type.update(dtype=x.dtype))
+    bits = ShapedArray((), x.dtype)
 
     def write(there: Name, update: Name) -> list[Name]:
-        return [update if combine is None else combine(w, there, update)]
+        if combine is None:
+            return [update]
+        found = combine(w, of_bits(w, there, scalar), of_bits(w, update, scalar))
+        return [of_bits(w, found, bits)]
 
-    region = w.region((scalar, scalar), write, "stablehlo.return")
-    return w.op(
+    region = w.region((bits, bits), write, "stablehlo.return")
+    written = w.op(
         f'"stablehlo.scatter"({x}, {indices}, {updates}) <{{scatter_dimension_numbers = '
         f"#stablehlo.scatter<{dims}index_vector_dim = {len(indices.shape) - 1}>, "
         f"indices_are_sorted = {_bool(indices_are_sorted)}, "
         f"unique_indices = {_bool(unique_indices)}}}> ({region}) : "
-        f"({x.text}, {indices.text}, {updates.text}) -> {tensor(type)}",
-        type,
+        f"({x.text}, {indices.text}, {updates.text}) -> {x.text}",
+        x.type,
     )
+    return of_bits(w, written, type)
 
 
 def _scatter_rule(combine: Combine | None) -> Any:
@@ -269,7 +282,7 @@ def lower_dynamic_slice(
     starts = _wide_enough(w, x, *starts)
     if is_symbolic(sizes):
         return w.symbolic.part(w, x, starts, type)
-    x = alone_in_bytes(w, x, sizes)
+    x = alone_in_bytes(w, known_bits(x), sizes)
     piece = type.update(dtype=x.dtype)
     operands = ", ".join([x, *starts])
     ins = ", ".join(n.text for n in (x, *starts))
@@ -278,7 +291,7 @@ def lower_dynamic_slice(
         f"({ins}) -> {tensor(piece)}",
         piece,
     )
-    return converted(w, found, type)
+    return of_bits(w, found, type) if is_narrow(type) else converted(w, found, type)
 
 
 @rule(indexing.dynamic_update_slice)
@@ -290,5 +303,9 @@ def lower_dynamic_update_slice(
     starts = _wide_enough(w, x, *starts)
     if is_gpu(w):
         x, update = whole_bytes(w, x), whole_bytes(w, update)
+    elif (bits := as_bits(w, x)) is not x:
+        update = as_bits(w, update)
+        updated = w.simple("dynamic_update_slice", [bits, update, *starts], bits.type)
+        return of_bits(w, updated, types[0])
     updated = w.simple("dynamic_update_slice", [x, update, *starts], x.type)
     return converted(w, updated, types[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from effax.backends.xla.lowering.elementwise import converted, whole_bytes
+from effax.backends.xla.lowering.elementwise import converted, known_bits, of_bits, whole_bytes
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.errors import SymbolicShapeError
 from effax.effects.rows import shape
@@ -85,7 +85,10 @@ def lower_slice(
     type = types[0]
     steps = strides or (1,) * len(start)
     box = ", ".join(f"{a}:{b}:{s}" for a, b, s in zip(start, limit, steps, strict=True))
-    return w.op(f"stablehlo.slice {x} [{box}] : ({x.text}) -> {tensor(type)}", type)
+    x = known_bits(x)
+    piece = type.update(dtype=x.dtype)
+    found = w.op(f"stablehlo.slice {x} [{box}] : ({x.text}) -> {tensor(piece)}", piece)
+    return of_bits(w, found, type)
 
 
 @rule(shape.iota)

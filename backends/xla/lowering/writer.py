@@ -48,8 +48,10 @@ def tensor(type: ShapedArray) -> str:
 class Name(str):
     """An SSA name that knows its type: `f"stablehlo.sine {x} : {x.text}"`."""
 
-    __slots__ = ("type",)
+    __slots__ = ("bits", "type")
 
+    bits: Name
+    """The integers that a narrow float is made of; set by `elementwise.of_bits`."""
     type: ShapedArray
 
     @property
