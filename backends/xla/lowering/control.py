@@ -18,7 +18,7 @@ from effax.backends.xla.lowering.elementwise import (
     whole,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
-from effax.effects.program import Equation, Program
+from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import Tags
 from effax.effects.rows import control, indexing
 from effax.effects.types import ShapedArray, position_dtype
@@ -134,20 +134,25 @@ def _on_bits(
     return opened(done)
 
 
-def _is_written(program: Program, x: Any) -> bool:
-    """Whether a program writes pieces of one of its values, itself or in what it calls."""
-    for e in program.equations:
-        if e.effect in _WRITES and e.inputs[0] is x:
-            return True
-        for inner, start in _called(e):
-            inside = enumerate(e.inputs[start:])
-            if any(y is x and _is_written(inner, inner.inputs[i]) for i, y in inside):
-                return True
-    return False
+def _are_kept_as_bits(w: Writer, body: Program, carry: Sequence[Variable]) -> list[bool]:
+    """Whether a loop carries the bits of each: a narrow float of which its body writes pieces."""
+    narrow = [w.platform == "cpu" and is_narrow(x.type) for x in carry]
+    return [x in _written(body) for x in carry] if any(narrow) else narrow
 
 
-def _is_kept_as_bits(w: Writer, body: Program, x: Any) -> bool:
-    return w.platform == "cpu" and is_narrow(x.type) and _is_written(body, x)
+def _written(program: Program) -> set[Any]:
+    """The values of which a program writes pieces, itself or in what it calls."""
+    found: set[Any] | None = program.memo.get(_written)
+    if found is None:
+        found = program.memo[_written] = set()
+        for e in program.equations:
+            if e.effect in _WRITES:
+                found.add(e.inputs[0])
+            for inner, start in _called(e):
+                within = _written(inner)
+                pairs = zip(e.inputs[start:], inner.inputs, strict=False)
+                found.update(x for x, own in pairs if own in within and type(x) is Variable)
+    return found
 
 
 def _called(e: Equation) -> Iterator[tuple[Program, int]]:
@@ -179,7 +184,7 @@ def lower_while(
         operands[m:],
         lambda *carry: w.body(cond, [*before, *carry], "cond"),
         lambda *carry: w.body(body, [*within, *carry], "body"),
-        [_is_kept_as_bits(w, body, x) for x in body.inputs[body_consts:]],
+        _are_kept_as_bits(w, body, body.inputs[body_consts:]),
     )
 
 
@@ -232,7 +237,7 @@ def lower_scan(
     state: Sequence[Name] = [*init, *(_empty(w, t) for t in made_of)]
     if is_symbolic_length(length) or turns:
         written = [
-            *(_is_kept_as_bits(w, body, x) for x in body.inputs[consts : consts + carry]),
+            *_are_kept_as_bits(w, body, body.inputs[consts : consts + carry]),
             *(w.platform == "cpu" and is_narrow(t) for t in made_of),
         ]
         carried = [w.constant(0, counter), *state]
