@@ -14,7 +14,7 @@ from effax.backends.xla.lowering.writer import Name
 from effax.effects.dtypes import is_float, is_integer
 from effax.effects.rows import comparison, elementwise, selection, shape, window
 from effax.effects.rows.reduction import highest, lowest
-from effax.effects.types import int32, typeof
+from effax.effects.types import bit_width, int32, typeof
 
 LARGE = 1024
 """Elements from which the longer program is worth compiling."""
@@ -23,7 +23,8 @@ MOST = 25
 
 
 def _small_windows(source: Name, x: Name, **parameters: Any) -> bool:
-    ordered = is_float(x.dtype) or is_integer(x.dtype)
+    # Sums in 16 bits are converted to float32 and back at each place: twice XLA's time.
+    ordered = (is_float(x.dtype) and bit_width(x.dtype) > 16) or is_integer(x.dtype)
     places = math.prod(parameters["window_dimensions"])
     return ordered and 1 < places <= MOST and x.type.size >= LARGE and source.type.size > 0
 
