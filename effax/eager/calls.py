@@ -9,11 +9,13 @@ from typing import Any, Final, Self
 import numpy as np
 
 from effax.backends.xla.array import Array, asarray, device_put
-from effax.backends.xla.dispatch import compile_program
+from effax.backends.xla.dispatch import compile_program, evaluate
 from effax.backends.xla.launch import Build, Executor, Launch
 from effax.backends.xla.layout import ProgramLayout, layout_of
 from effax.backends.xla.placement import Spec
+from effax.effects.config import trace_key
 from effax.effects.effect import LITERALS
+from effax.effects.handler import bottom
 from effax.effects.program import Program
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.interpreters.stage import Staged
@@ -166,3 +168,13 @@ def as_values(result: Any) -> Any:
     if kind is list or kind is tuple:
         return kind(map(as_values, result))
     return asarray(result) if kind in ENTERED or isinstance(result, np.generic) else result
+
+
+def is_unseen() -> bool:
+    """Whether nobody watches what is performed at the bottom, which may then be done otherwise."""
+    settings = trace_key()
+    return (
+        bottom.perform is evaluate  # else another handler watches, or another back-end computes
+        and settings.fast_paths != "none"
+        and not (settings.disable_jit or settings.check_tracer_leaks)
+    )

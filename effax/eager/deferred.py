@@ -20,9 +20,10 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla.array import Array, asarray
-from effax.backends.xla.dispatch import compile_program, evaluate
+from effax.backends.xla.dispatch import compile_program
 from effax.backends.xla.layout import layout_of
 from effax.backends.xla.scalars import number
+from effax.eager.calls import is_unseen
 from effax.eager.whole import remembered
 from effax.effects.config import trace_key
 from effax.effects.contexts import put
@@ -56,10 +57,8 @@ def may_defer() -> bool:
     settings = trace_key()
     return (
         innermost() is bottom
-        and bottom.perform is evaluate  # else another handler watches, or another back-end computes
-        and settings.fast_paths != "none"
+        and is_unseen()
         and not (settings.debug_nans or settings.debug_infs or settings.debug_key_reuse)
-        and not (settings.disable_jit or settings.check_tracer_leaks)
     )
 
 

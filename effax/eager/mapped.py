@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from effax.backends.xla.array import Array
-from effax.backends.xla.dispatch import evaluate, operand, refuse_execution
+from effax.backends.xla.dispatch import operand, refuse_execution
 from effax.backends.xla.launch import Launch
-from effax.eager.calls import Arguments, as_values, launch_of
+from effax.eager.calls import Arguments, as_values, is_unseen, launch_of
 from effax.effects.config import trace_key
 from effax.effects.effect import LITERALS
 from effax.effects.handler import bottom, innermost
@@ -58,10 +58,7 @@ def call_mapped(calls: Any, top: Any, args: tuple[Any, ...], keywords: dict[str,
     arrays: list[Array] = []
     levels: list[Levels] = []
     for x in bound.leaves:
-        along = []
-        while type(x) is Batched and x.handler in batches:
-            along.append(batches.index(x.handler))
-            x = x.many
+        x, along = _lanes_of(x, batches)
         if type(x) is not Array:
             if calls.reads and type(x) not in LITERALS:
                 return NOT_WHOLE
@@ -72,7 +69,7 @@ def call_mapped(calls: Any, top: Any, args: tuple[Any, ...], keywords: dict[str,
         if x.spec.type.cut is not None:
             return NOT_WHOLE
         arrays.append(x)
-        levels.append((*along,))
+        levels.append(along)
     specs = [x.spec for x in arrays]
     kinds = tuple([b.static for b in batches])
     key = trace_key(), bound.statics, bound.tree, kinds, (*levels,), (*specs,)
@@ -91,13 +88,7 @@ def call_mapped(calls: Any, top: Any, args: tuple[Any, ...], keywords: dict[str,
 
 def _batches(top: Any) -> list[Batch] | None:
     """The batches installed, innermost first; None where a call may be seen, or is not plain."""
-    settings = trace_key()
-    if (
-        bottom.perform is not evaluate  # another handler watches, or another back-end computes
-        or settings.fast_paths == "none"
-        or settings.disable_jit
-        or settings.check_tracer_leaks
-    ):
+    if not is_unseen():
         return None
     found = []
     while type(top) is Batch and not top.directions and top.cut is None:
@@ -129,19 +120,21 @@ def _make(
         lanes = [_mapped(x, again, at) for x, at in zip(values, levels, strict=True)]
         results, tree = tree_flatten(again[0].run(lambda: as_values(bound.call(function, lanes))))
         trees[:] = [tree]
-        found.clear()
-        outs = []
-        for x in results:
-            along = []
-            while type(x) is Batched and x.handler in again:
-                along.append(again.index(x.handler))
-                x = x.many
-            found.append((*along,))
-            outs.append(x)
-        return outs
+        pairs = [_lanes_of(x, again) for x in results]
+        found[:] = [along for _, along in pairs]
+        return [x for x, _ in pairs]
 
     staged = stage(body, [s.type for s in specs], name)
     return _Mapped(launch_of(staged, specs, list), trees[0], (*found,))
+
+
+def _lanes_of(x: Any, batches: Sequence[Batch]) -> tuple[Any, Levels]:
+    """The values of all lanes, and the levels along which they differ."""
+    along = []
+    while type(x) is Batched and x.handler in batches:
+        along.append(batches.index(x.handler))
+        x = x.many
+    return x, (*along,)
 
 
 def _mapped(x: Any, batches: Sequence[Batch], levels: Levels) -> Any:

@@ -16,6 +16,7 @@ from effax.backends.xla.lowering.elementwise import (
     is_narrow,
     of_bits,
     whole,
+    with_piece,
 )
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.program import Equation, Program, Variable
@@ -136,7 +137,7 @@ def _on_bits(
 
 def _are_kept_as_bits(w: Writer, body: Program, carry: Sequence[Variable]) -> list[bool]:
     """Whether a loop carries the bits of each: a narrow float of which its body writes pieces."""
-    narrow = [w.platform == "cpu" and is_narrow(x.type) for x in carry]
+    narrow = [is_narrow(w, x.type) for x in carry]
     return [x in _written(body) for x in carry] if any(narrow) else narrow
 
 
@@ -238,7 +239,7 @@ def lower_scan(
     if is_symbolic_length(length) or turns:
         written = [
             *_are_kept_as_bits(w, body, body.inputs[consts : consts + carry]),
-            *(w.platform == "cpu" and is_narrow(t) for t in made_of),
+            *(is_narrow(w, t) for t in made_of),
         ]
         carried = [w.constant(0, counter), *state]
         state = while_text(w, carried, test, step, [False, *written])[1:]
@@ -291,6 +292,4 @@ def _store(w: Writer, stack: Name, y: Name, at: Name) -> Name:
     else:
         row = w.simple("reshape", [y], wide)
     zeros = [w.constant(0, at.type)] * len(y.shape)
-    bits = as_bits(w, stack)
-    updated = w.simple("dynamic_update_slice", [bits, as_bits(w, row), at, *zeros], bits.type)
-    return of_bits(w, updated, stack.type)
+    return with_piece(w, stack, row, [at, *zeros])

@@ -263,7 +263,7 @@ def as_bits(w: Writer, x: Name) -> Name:
     XLA's CPU backend has no bfloat16 and no floats of 8 bits but for their products: to write a
     piece it converts the whole array to float32 and back, for each turn of a loop.
     """
-    if w.platform != "cpu" or not is_narrow(x.type):
+    if not is_narrow(w, x.type):
         return x
     if (known := known_bits(x)) is not x:
         return known
@@ -271,10 +271,18 @@ def as_bits(w: Writer, x: Name) -> Name:
     return w.simple("bitcast_convert", [x], bits)
 
 
-def is_narrow(type: ShapedArray) -> bool:
-    """Whether something is an array of bfloat16 or of 8-bit floats."""
+def is_narrow(w: Writer, type: ShapedArray) -> bool:
+    """Whether something is an array of bfloat16 or of 8-bit floats on a CPU."""
     dtype = type.dtype
-    return bool(type.shape and is_float(dtype) and dtype != float16 and bit_width(dtype) in (8, 16))
+    narrow = is_float(dtype) and dtype != float16 and bit_width(dtype) in (8, 16)
+    return bool(w.platform == "cpu" and type.shape and narrow)
+
+
+def with_piece(w: Writer, x: Name, piece: Name, starts: Sequence[Name]) -> Name:
+    """An array with a piece written from these places on."""
+    bits = as_bits(w, x)
+    updated = w.simple("dynamic_update_slice", [bits, as_bits(w, piece), *starts], bits.type)
+    return of_bits(w, updated, x.type)
 
 
 def of_bits(w: Writer, x: Name, type: ShapedArray) -> Name:

@@ -18,6 +18,7 @@ from effax.backends.xla.lowering.elementwise import (
     minimum,
     of_bits,
     whole_bytes,
+    with_piece,
 )
 from effax.backends.xla.lowering.reduction import Combine, plain
 from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
@@ -291,7 +292,7 @@ def lower_dynamic_slice(
         f"({ins}) -> {tensor(piece)}",
         piece,
     )
-    return of_bits(w, found, type) if is_narrow(type) else converted(w, found, type)
+    return of_bits(w, found, type) if is_narrow(w, type) else converted(w, found, type)
 
 
 @rule(indexing.dynamic_update_slice)
@@ -303,9 +304,5 @@ def lower_dynamic_update_slice(
     starts = _wide_enough(w, x, *starts)
     if is_gpu(w):
         x, update = whole_bytes(w, x), whole_bytes(w, update)
-    elif (bits := as_bits(w, x)) is not x:
-        update = as_bits(w, update)
-        updated = w.simple("dynamic_update_slice", [bits, update, *starts], bits.type)
-        return of_bits(w, updated, types[0])
-    updated = w.simple("dynamic_update_slice", [x, update, *starts], x.type)
+    updated = with_piece(w, x, update, starts)
     return converted(w, updated, types[0])
