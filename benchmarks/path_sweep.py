@@ -5,8 +5,9 @@
 The rule: a fast path is never slower than 1.1 of the plain form. An operation is compiled twice, with
 all paths and without the one asked about; where both texts are the same, the path is not taken,
 and there is nothing to measure. It stands alone, or between a producer and a consumer with which
-XLA may fuse it. Figures are processor time, the least of alternating series; what seems slower is
-measured again, as often as `PATIENCE` says. `--write` puts the table into PATHS.md.
+XLA may fuse it. Figures are the least of alternating series, by the clock, since XLA's threads
+spin while they wait for each other: nothing may run beside it. What seems slower is measured
+again, as often as `PATIENCE` says. `--write` puts the table into PATHS.md.
 """
 
 import argparse
@@ -179,21 +180,21 @@ def function_of(text: str, among: bool) -> Callable[[dict[str, Any]], Any]:
 
 
 def seconds(calls: tuple[Callable[[], Any], ...]) -> list[float]:
-    """The least processor time of each call, of series that alternate."""
+    """The least time of each call, of series that alternate."""
     counts, least = [], [float("inf")] * len(calls)
     for call in calls:
         call().block_until_ready()
-        start, n = time.process_time(), 0
-        while time.process_time() - start < SERIES:
+        start, n = time.perf_counter(), 0
+        while time.perf_counter() - start < SERIES:
             call().block_until_ready()
             n += 1
         counts.append(n)
     for _ in range(ROUNDS):
         for i, (call, n) in enumerate(zip(calls, counts, strict=True)):
-            start = time.process_time()
+            start = time.perf_counter()
             for _ in range(n):
                 call().block_until_ready()
-            least[i] = min(least[i], (time.process_time() - start) / n)
+            least[i] = min(least[i], (time.perf_counter() - start) / n)
     return least
 
 
@@ -219,7 +220,7 @@ def page(found: list[Found]) -> str:
     lines = [
         "# Fast paths and plain forms",
         "",
-        "Made by `python -m benchmarks.path_sweep --write`: processor time of each fast path over that of the plain form, "
+        "Made by `python -m benchmarks.path_sweep --write`: the time of each fast path over that of the plain form, "
         f"wherever it is taken, at 10 to 10^7 elements. A ratio above {RULE} breaks the rule.",
         "",
         f"Measured {time.strftime('%Y-%m-%d')} on {os.cpu_count()} cores of {processor()}.",

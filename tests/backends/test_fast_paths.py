@@ -24,9 +24,9 @@ pytestmark = pytest.mark.cpu
 
 load("effax.backends.xla.lowering")
 load("effax.backends.xla.fast")
-convolution, elementwise, reduction, transcendental = (
+convolution, elementwise, reduction, transcendental, window = (
     import_module(f"effax.backends.xla.fast.{name}")
-    for name in ("convolution", "elementwise", "reduction", "transcendental")
+    for name in ("convolution", "elementwise", "reduction", "transcendental", "window")
 )
 
 
@@ -35,11 +35,12 @@ def all_paths(monkeypatch):
     """Whatever the environment asks for, and for arrays of 4096 elements."""
     monkeypatch.setattr(reduction, "FEW", 4096)
     monkeypatch.setattr(elementwise, "LONG", 2048)
-    monkeypatch.setattr(elementwise, "VAST", 8192)
+    monkeypatch.setattr(elementwise, "VAST", 4096)
     monkeypatch.setattr(reduction, "VECTOR", 2048)
     monkeypatch.setattr(transcendental, "LARGE", 2048)
     monkeypatch.setattr(transcendental, "PERIODIC", 8192)
     monkeypatch.setattr(convolution, "LARGE", 64)
+    monkeypatch.setattr(window, "LARGE", 1024)
     with config.fast_paths("all"):
         yield
 

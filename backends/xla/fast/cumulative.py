@@ -28,7 +28,7 @@ LARGE = 4096
 LONG = 32768
 """The same for sums of floats in one dimension, of which the program is longer."""
 MOST = 1 << 21
-"""Elements up to which sums of floats along an inner axis are faster turned and in blocks."""
+"""Elements up to which sums along an inner axis are faster turned."""
 ROWS = 16
 """Rows, and elements of each, from which one row at a time is faster."""
 WIDE = 64
@@ -44,7 +44,7 @@ def _long_rows(exact: bool, dear: bool) -> Callable[..., bool]:
             return False
         if type.ndim == 1:
             return _in_any_order(exact, type) or (n >= LONG and (dear or not reverse))
-        if not dear and axis > 0 and type.size > MOST and not _in_any_order(exact, type):
+        if not (dear or exact) and axis > 0 and type.size > MOST:
             return False
         return type.size // n >= WIDE
 

@@ -26,7 +26,7 @@ from effax.effects.types import float32, float64, int32, int64, typeof
 LARGE = 256
 """Elements from which the longer program is worth compiling."""
 VAST = 65536
-"""The same for remainders of floats, whose two branches take longer."""
+"""The same for remainders, which take more: a product and a difference, and for floats a branch."""
 
 
 def _large_integers(x: Name, y: Name) -> bool:
@@ -34,6 +34,10 @@ def _large_integers(x: Name, y: Name) -> bool:
     type = x.type
     integers = is_integer(type.dtype) and bit_width(type.dtype) == 32
     return integers and type.size >= LARGE and not isinstance(y, Splat)
+
+
+def _vast_integers(x: Name, y: Name) -> bool:
+    return x.type.size >= VAST and _large_integers(x, y)
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -55,7 +59,7 @@ def div(x: Any, y: Any) -> Any:
     return _quotient(x, y)
 
 
-@fast_path(elementwise.rem, "rem", on=("cpu",), when=_large_integers)
+@fast_path(elementwise.rem, "rem", on=("cpu",), when=_vast_integers)
 def rem(x: Any, y: Any) -> Any:
     """Return the remainder of x, with the sign of x; x itself where y is 0."""
     whole = elementwise.mul(_quotient(x, y), y)

@@ -6,10 +6,10 @@ A fast path is a function in the object language that computes what the effect c
     def sort_bits(x, *, dimension, is_stable, num_keys): ...
 
 `when` is asked with the operands' names (which know their types) and the attributes, and says for
-which it is worth it. Within a path its own effect is written plainly. The setting `fast_paths`
-says which are taken: "all", "none", or names; `-name` leaves one out. Values stay the same: to the
-bit for integers and whatever is only moved or chosen; for floats with at most one unit in the last
-place more error than the plain rule has.
+which it is worth it. Within a path its own effect is written plainly, and so are those of the paths
+it is `without`. The setting `fast_paths` says which are taken: "all", "none", or names; `-name`
+leaves one out. Values stay the same: to the bit for integers and whatever is only moved or chosen;
+for floats with at most one unit in the last place more error than the plain rule has.
 """
 
 from __future__ import annotations
@@ -50,7 +50,12 @@ def taken(name: str) -> bool:
 
 
 def fast_path(
-    effect: Effect, name: str, *, on: Sequence[str], when: Callable[..., bool]
+    effect: Effect,
+    name: str,
+    *,
+    on: Sequence[str],
+    when: Callable[..., bool],
+    without: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Put another way to write an effect before the rules it has, on these platforms."""
 
@@ -71,9 +76,10 @@ def fast_path(
                 return result if effect.multiple else [result]
 
             program = stage(written, [x.type.cut_by(None) for x in operands], name).program
-            w.paths.add(name)
+            closed = {name, *without} - w.paths
+            w.paths |= closed
             results = w.body(program, operands)
-            w.paths.remove(name)
+            w.paths -= closed
             return results if effect.multiple else results[0]
 
         rules[effect] = lower_by_choice

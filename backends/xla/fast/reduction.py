@@ -1,7 +1,7 @@
 """Extrema and their places: XLA's CPU backend folds neighbours, and pairs, one element at a time.
 
 What lies side by side is folded as lanes, which vectorize, and then the lanes. Measured at 10^6
-elements, plain over this: max of integers 4 to 6, of floats 2.5 to 4 (with the NaNs that JAX 0.10
+elements, plain over this: max of integers 3 to 7, of floats 3 to 8 (with the NaNs that JAX 0.10
 loses); argmax 6 to 20 in one dimension, 10 along the last axis, 4 to 16 along the first.
 """
 
@@ -34,7 +34,7 @@ from effax.effects.rows.conversion import (
 )
 from effax.effects.rows.reduction import highest, lowest
 from effax.effects.rows.sorting import take_along
-from effax.effects.types import ShapedArray, bfloat16, bool_, float32, int16, int32, typeof
+from effax.effects.types import ShapedArray, bfloat16, bool_, float16, float32, int16, int32, typeof
 
 LARGE = 2048
 """Elements from which the longer program is worth compiling."""
@@ -157,81 +157,73 @@ _place(reduction.argmax, reduction.reduce_max, comparison.gt)
 _place(reduction.argmin, reduction.reduce_min, comparison.lt)
 
 
-FEW = 16384
-"""Elements from which lanes are worth compiling."""
+FEW, MOST = 16384, 1 << 22
+"""Elements from which lanes are worth compiling, and up to which converted ones fit the cache."""
 LEAST = 64
 """Elements of a row from which lanes are."""
-MANY = 64
-"""Rows from which a vector of lanes is enough for each; fewer have as many as fill loops."""
 
 
 def _worth_lanes(x: Name, *, axes: tuple[int, ...]) -> bool:
     type = x.type
-    if type.size < FEW:
+    if type.size < FEW or not (is_integer(type.dtype) or is_float(type.dtype)):
         return False
-    ordered = is_integer(type.dtype) or is_float(type.dtype)
-    wide = ordered and bit_width(type.dtype) >= 16
-    return _is_half(type) or (wide and _folds_neighbours(type, axes, 1))
+    if _are_rows(type, axes):
+        return bit_width(type.dtype) >= 16
+    # XLA converts bfloat16 for each comparison.
+    least = {bfloat16: 1, float16: LEAST + 1}.get(type.dtype)
+    return least is not None and least <= _each(type, axes) and type.size <= MOST
 
 
-def _is_half(type: ShapedArray) -> bool:
-    return is_float(type.dtype) and bit_width(type.dtype) == 16
+def _each(type: ShapedArray, axes: tuple[int, ...]) -> int:
+    """The number of elements that are folded into one."""
+    return math.prod(type.shape[axis] for axis in axes)
 
 
-def _folds_neighbours(type: ShapedArray, axes: tuple[int, ...], rows: int) -> bool:
-    """Whether the axes are the last ones, of so many rows that are long enough."""
-    first = type.ndim - len(axes)
-    if tuple(sorted(axes)) != tuple(range(first, type.ndim)):
-        return False
-    return math.prod(type.shape[first:]) >= LEAST and math.prod(type.shape[:first]) >= rows
+def _are_rows(type: ShapedArray, axes: tuple[int, ...]) -> bool:
+    """Whether the axes are the last ones, and long enough for lanes."""
+    last = tuple(sorted(axes)) == tuple(range(type.ndim - len(axes), type.ndim))
+    return last and _each(type, axes) >= LEAST
 
 
 def _in_lanes(effect: Effect, opposite: Effect, worst: str) -> None:
-    @fast_path(effect, effect.name, on=("cpu",), when=_worth_lanes)
+    @fast_path(effect, effect.name, on=("cpu",), when=_worth_lanes, without=(opposite.name,))
     def extremum(x: Any, *, axes: tuple[int, ...]) -> Any:
         type = typeof(x)
-        if _is_half(type) and not _folds_neighbours(type, axes, MANY):  # else one by one
+        if not _are_rows(type, axes):
             found = effect(convert_element_type(x, dtype=float32), axes=axes)
             return convert_element_type(found, dtype=type.dtype)
         kept = type.shape[: type.ndim - len(axes)]
         rows = shape.reshape(x, shape=(math.prod(kept), type.size // math.prod(kept)))
-        if is_float(type.dtype):
-            keys = ordered_bits(rows)
-            nan = getattr(iinfo(typeof(keys).dtype), worst)
-            rows = selection.select_n(comparison.ne(rows, rows), keys, nan)
-        found = _fold(effect, opposite, rows)
-        if is_float(type.dtype):
-            found = from_ordered_bits(found, type.dtype)
+        if not is_float(type.dtype):
+            return shape.reshape(_fold(effect, opposite, rows, 32), shape=kept)
+        keys = ordered_bits(rows)
+        nan = getattr(iinfo(typeof(keys).dtype), worst)
+        keys = selection.select_n(comparison.ne(rows, rows), keys, nan)
+        found = from_ordered_bits(_fold(effect, opposite, keys, 16), type.dtype)
         return shape.reshape(found, shape=kept)
 
 
-def _lanes(count: int, length: int, width: int) -> int:
-    """Return the number of lanes into which rows are folded: a divisor of their length if one is
-    good. Of elements of 16 bits more lanes are, whatever is left.
-    """
-    if count >= MANY and length >= 256 and width == 16:
-        return 32
-    wanted = (16, 8, *range(64, 16, -1)) if count >= MANY else range(4096, 127, -1)
-    return next(
-        (n for n in wanted if length % n == 0 and length >= 8 * n), min(wanted[0], length // 4)
-    )
+LANES = 16
+"""Lanes of a row, at least."""
 
 
-def _fold(effect: Effect, opposite: Effect, rows: Any) -> Any:
-    """Extrema of rows of integers, lane by lane; what fills no lane is folded apart.
+def _fold(effect: Effect, opposite: Effect, rows: Any, most: int) -> Any:
+    """Extrema of rows of integers: of lanes of so many at most, and of these by XLA's pairs.
 
-    The lanes are folded by the opposite of their complements: XLA would make one of two folds.
+    LLVM folds vectors of lanes as long as it unrolls the loop over what a lane has: up to 32, of
+    keys that are computed there up to 16. What fills no lane is the end of another one too. The
+    lanes are folded by the opposite of their complements: XLA would make one of two folds.
     """
     count, length = typeof(rows).shape
-    lanes = _lanes(count, length, bit_width(typeof(rows).dtype))
-    whole = length // lanes * lanes
-    laned = shape.slice_axis(rows, 1, 0, whole)
-    laned = shape.reshape(laned, shape=(count, whole // lanes, lanes))
-    found = logical.not_(opposite(logical.not_(effect(laned, axes=(1,))), axes=(1,)))
-    if whole == length:
-        return found
-    rest = effect(shape.slice_axis(rows, 1, whole, length), axes=(1,))
-    return (elementwise.max if effect is reduction.reduce_max else elementwise.min)(found, rest)
+    most = min(most, max(1, length // LANES))
+    each = next((n for n in range(most, most // 2, -1) if length % n == 0), most)
+    lanes = length // each
+    laned = shape.slice_axis(rows, 1, 0, lanes * each)
+    found = effect(shape.reshape(laned, shape=(count, each, lanes)), axes=(1,))
+    if lanes * each != length:
+        better = elementwise.max if effect is reduction.reduce_max else elementwise.min
+        found = better(found, shape.slice_axis(rows, 1, length - lanes, length))
+    return logical.not_(opposite(logical.not_(found), axes=(1,)))
 
 
 _in_lanes(reduction.reduce_max, reduction.reduce_min, "max")

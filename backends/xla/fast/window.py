@@ -16,7 +16,7 @@ from effax.effects.rows import comparison, elementwise, selection, shape, window
 from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import bit_width, int32, typeof
 
-LARGE = 1024
+LARGE = 32768
 """Elements from which the longer program is worth compiling."""
 MOST = 25
 """Places in a window up to which it is written out."""
