@@ -380,6 +380,31 @@ def test_a_large_extremum_keeps_its_nan(dtype, axis):
             np.testing.assert_array_equal(ours(x, axis), theirs(x, axis))
 
 
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "float64", "int8", "int16", "uint16", "int32"]
+)
+@pytest.mark.parametrize("cached", [0, 1 << 21])
+@pytest.mark.parametrize("rows", [24, 48])
+def test_places_of_columns_are_the_first_ones(dtype, cached, rows, monkeypatch):
+    monkeypatch.setattr(reduction, "CACHED", cached)
+    x = RNG.integers(0, 9, (rows, 128)).astype(np.float32)
+    x[5:7, 3] = x[rows - 1, 4] = x[0, 5] = np.nan if "float" in dtype else 100
+    with config.enable_x64(True):
+        given = jnp.asarray(x).astype(dtype)
+        for function, oracle in ((jnp.argmax, np.argmax), (jnp.argmin, np.argmin)):
+            found = fx.jit(lambda x, f=function: f(x, axis=0))(given)
+            np.testing.assert_array_equal(found, oracle(x, axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int16, np.uint32])
+@pytest.mark.parametrize("shape", [(1, 5003), (50, 101), (300, 67), (3, 2048)])
+def test_extrema_of_rows_that_no_lanes_divide(dtype, shape):
+    x = (RNG.standard_normal(shape) * 50 + 200).astype(dtype)
+    for function, oracle in ((jnp.max, np.max), (jnp.min, np.min)):
+        found = fx.jit(lambda x, f=function: f(x, axis=1))(x)
+        np.testing.assert_array_equal(found, oracle(x, axis=1))
+
+
 def test_groups_of_a_convolution_do_not_meet():
     """An infinity in one is not multiplied by the zeros that others would have there."""
     x, w = jnp.ones((2, 8, 8, 24)).at[0, 3, 3, 5].set(np.inf), jnp.ones((3, 3, 8, 6))

@@ -27,6 +27,8 @@ LARGE = 256
 """Elements from which the longer program is worth compiling."""
 VAST = 65536
 """The same for remainders, which take more: a product and a difference, and for floats a branch."""
+MOST = 1 << 22
+"""Elements of 16 bits up to which it pays where XLA fuses nothing with it."""
 
 
 def _large_integers(x: Name, y: Name) -> bool:
@@ -77,8 +79,9 @@ LEAST: Final = 0x0C800000, 0x00800000
 
 
 def _large_floats(x: Name, y: Name) -> bool:
-    narrow = is_float(x.dtype) and bit_width(x.dtype) <= 32
-    return narrow and x.type.size >= VAST and not (isinstance(y, Splat) and y.value == 1.0)
+    size, width = x.type.size, bit_width(x.dtype)
+    worth = is_float(x.dtype) and width <= 32 and size >= VAST and (width > 16 or size <= MOST)
+    return worth and not (isinstance(y, Splat) and y.value == 1.0)
 
 
 @fast_path(elementwise.rem, "rem_float", on=("cpu",), when=_large_floats)

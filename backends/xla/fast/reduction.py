@@ -2,7 +2,7 @@
 
 What lies side by side is folded as lanes, which vectorize, and then the lanes. Measured at 10^6
 elements, plain over this: max of integers 3 to 7, of floats 3 to 8 (with the NaNs that JAX 0.10
-loses); argmax 6 to 20 in one dimension, 10 along the last axis, 4 to 16 along the first.
+loses); argmax 6 to 20 in one dimension, 10 along the last axis, 2 to 8 along the first.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ are of 1024.
 WIDE = 64
 """Elements of a row from which a loop over rows is, and rows."""
 ROWS = 16
+CACHED = 1 << 21
+"""Elements up to which two passes over columns are faster than a loop over rows."""
+UNROLLED = 32
+"""Elements of a column up to which LLVM folds columns of any width by vectors."""
 
 
 def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
@@ -63,6 +67,8 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
         # XLA copies Booleans twice if no block divides a row.
         copied = type.dtype == bool_ and n % _block(n)
         return (n >= LONG and not copied) or type.dtype == bfloat16
+    if bit_width(type.dtype) > 32 and n > UNROLLED and type.size <= CACHED:
+        return False
     return inner >= WIDE and n >= ROWS
 
 
@@ -75,7 +81,11 @@ def _place(effect: Effect, extremum: Effect, better: Callable[[Any, Any], Any]) 
             return effect(x, axis=axis, index_dtype=index_dtype)
         if axis == typeof(x).ndim - 1:
             return _by_value(x, extremum, index_dtype)
-        return _by_rows(x, axis, better, index_dtype)
+        if typeof(x).size > CACHED:
+            return _by_rows(x, axis, better, index_dtype)
+        if bit_width(typeof(x).dtype) == 16:  # which LLVM folds one by one
+            x = convert_element_type(x, dtype=float32 if is_float(typeof(x).dtype) else int32)
+        return _first(x, extremum(x, axes=(axis,)), axis, index_dtype)
 
 
 def _by_value(x: Any, extremum: Effect, index_dtype: Any) -> Any:
@@ -88,7 +98,7 @@ def _by_value(x: Any, extremum: Effect, index_dtype: Any) -> Any:
     axis, n = len(lengths) - 1, lengths[-1]
     width = _block(n)
     if width == n:
-        return _first(x, extremum(x, axes=(axis,)), index_dtype)
+        return _first(x, extremum(x, axes=(axis,)), axis, index_dtype)
     whole = n // width * width
     front = x if whole == n else shape.slice_axis(x, axis, 0, whole)
     blocks = shape.reshape(front, shape=(*lengths[:-1], whole // width, width))
@@ -96,14 +106,15 @@ def _by_value(x: Any, extremum: Effect, index_dtype: Any) -> Any:
     if whole != n:
         rest = extremum(shape.slice_axis(x, axis, whole, n), axes=(axis,))
         best = shape.concatenate(best, shape.expand_dims(rest, (axis,)), axis=axis)
-    block = _first(best, extremum(best, axes=(axis,)), index_dtype)
+    block = _first(best, extremum(best, axes=(axis,)), axis, index_dtype)
     # The last block may start too late for a full one; read it from where a full block ends the
     # row.
     start = elementwise.min(elementwise.mul(block, width), n - width)
     within = shape.iota(dtype=index_dtype, shape=(*lengths[:-1], width), dimension=axis)
     spread = shape.broadcast_in_dim(start, shape=(*lengths[:-1], width), dims=tuple(range(axis)))
     chosen = take_along(x, elementwise.add(within, spread), axis)
-    return elementwise.add(start, _first(chosen, extremum(chosen, axes=(axis,)), index_dtype))
+    place = _first(chosen, extremum(chosen, axes=(axis,)), axis, index_dtype)
+    return elementwise.add(start, place)
 
 
 def _block(n: int) -> int:
@@ -114,12 +125,11 @@ def _block(n: int) -> int:
     return next((k for k in range(width, max(NARROW, width // 2) - 1, -1) if n % k == 0), width)
 
 
-def _first(x: Any, most: Any, index_dtype: Any) -> Any:
-    """The first place on the last axis of a known extremum, or of a NaN."""
+def _first(x: Any, most: Any, axis: int, index_dtype: Any) -> Any:
+    """The first place on an axis of a known extremum, or of a NaN."""
     lengths = typeof(x).shape
-    axis = len(lengths) - 1
-    spread = shape.broadcast_in_dim(most, shape=lengths, dims=tuple(range(axis)))
-    found = comparison.eq(x, spread)
+    others = tuple(i for i in range(len(lengths)) if i != axis)
+    found = comparison.eq(x, shape.broadcast_in_dim(most, shape=lengths, dims=others))
     if is_float(typeof(x).dtype):
         found = logical.or_(found, comparison.ne(x, x))
     places = shape.iota(dtype=index_dtype, shape=lengths, dimension=axis)
