@@ -54,7 +54,7 @@ ROWS = 16
 CACHED = 1 << 21
 """Elements up to which two passes over columns are faster than a loop over rows."""
 UNROLLED = 32
-"""Elements of a column up to which LLVM folds columns of any width by vectors."""
+"""Elements of a column up to which LLVM unrolls its fold, so that many columns are vectors."""
 
 
 def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
@@ -168,7 +168,7 @@ _place(reduction.argmin, reduction.reduce_min, comparison.lt)
 
 
 FEW, MOST = 16384, 1 << 22
-"""Elements from which lanes are worth compiling, and up to which converted ones fit the cache."""
+"""Elements from which lanes are worth compiling, and up to which columns are worth converting."""
 LEAST = 64
 """Elements of a row from which lanes are."""
 
@@ -205,11 +205,11 @@ def _in_lanes(effect: Effect, opposite: Effect, worst: str) -> None:
         kept = type.shape[: type.ndim - len(axes)]
         rows = shape.reshape(x, shape=(math.prod(kept), type.size // math.prod(kept)))
         if not is_float(type.dtype):
-            return shape.reshape(_fold(effect, opposite, rows, 32), shape=kept)
+            return shape.reshape(_fold(effect, opposite, rows, UNROLLED), shape=kept)
         keys = ordered_bits(rows)
         nan = getattr(iinfo(typeof(keys).dtype), worst)
         keys = selection.select_n(comparison.ne(rows, rows), keys, nan)
-        found = from_ordered_bits(_fold(effect, opposite, keys, 16), type.dtype)
+        found = from_ordered_bits(_fold(effect, opposite, keys, UNROLLED // 2), type.dtype)
         return shape.reshape(found, shape=kept)
 
 
@@ -220,9 +220,9 @@ LANES = 16
 def _fold(effect: Effect, opposite: Effect, rows: Any, most: int) -> Any:
     """Extrema of rows of integers: of lanes of so many at most, and of these by XLA's pairs.
 
-    LLVM folds vectors of lanes as long as it unrolls the loop over what a lane has: up to 32, of
-    keys that are computed there up to 16. What fills no lane is the end of another one too. The
-    lanes are folded by the opposite of their complements: XLA would make one of two folds.
+    LLVM folds vectors of lanes as long as it unrolls the loop over what a lane has, of keys that
+    are computed there half as many. What fills no lane is the end of another one too. The lanes
+    are folded by the opposite of their complements: XLA would make one of two folds.
     """
     count, length = typeof(rows).shape
     most = min(most, max(1, length // LANES))
