@@ -37,6 +37,8 @@ def all_paths(monkeypatch):
     monkeypatch.setattr(elementwise, "LONG", 2048)
     monkeypatch.setattr(elementwise, "VAST", 4096)
     monkeypatch.setattr(reduction, "VECTOR", 2048)
+    monkeypatch.setattr(reduction, "LONG", 128)
+    monkeypatch.setattr(elementwise, "LARGE", 256)
     monkeypatch.setattr(transcendental, "LARGE", 2048)
     monkeypatch.setattr(transcendental, "PERIODIC", 8192)
     monkeypatch.setattr(convolution, "LARGE", 64)

@@ -23,8 +23,8 @@ from effax.effects.rows import comparison, elementwise, logical, selection
 from effax.effects.rows.conversion import bitcast_convert_type, convert_element_type
 from effax.effects.types import float32, float64, int32, int64, typeof
 
-LARGE = 256
-"""Elements from which the longer program is worth compiling."""
+LARGE = 32768
+"""Elements from which the longer program is worth compiling: of quotients."""
 VAST = 65536
 """The same for remainders, which take more: a product and a difference, and for floats a branch."""
 MOST = 1 << 22

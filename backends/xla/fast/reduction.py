@@ -38,7 +38,7 @@ from effax.effects.types import ShapedArray, bfloat16, bool_, float16, float32, 
 
 LARGE = 2048
 """Elements from which the longer program is worth compiling."""
-LONG = 128
+LONG = 384
 """Length of the last axis from which reducing it twice is faster than once by pairs."""
 VECTOR = 32768
 """The same for a vector, of which XLA makes one short loop."""
@@ -51,6 +51,8 @@ are of 1024.
 WIDE = 64
 """Elements of a row from which a loop over rows is, and rows."""
 ROWS = 16
+BOTH = 1 << 16, 1 << 18
+"""Elements of columns of integers, from and up to which both cores fold pairs as fast."""
 CACHED = 1 << 21
 """Elements up to which two passes over columns are faster than a loop over rows."""
 UNROLLED = 32
@@ -66,7 +68,12 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
     if inner == 1:
         # XLA copies Booleans twice if no block divides a row.
         copied = type.dtype == bool_ and n % _block(n)
-        return (n >= LONG and not copied) or type.dtype == bfloat16
+        worth = (n >= LONG and not copied) or (type.dtype == bfloat16 and n >= LANES)
+        return worth and type.size >= FEW
+    if is_integer(type.dtype) and BOTH[0] <= type.size < BOTH[1]:
+        return False
+    if type.dtype in (float16, bfloat16) and type.size < FEW:  # which are widened first
+        return False
     if bit_width(type.dtype) > 32 and n > UNROLLED and type.size <= CACHED:
         return False
     return inner >= WIDE and n >= ROWS
