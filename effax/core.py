@@ -5,11 +5,13 @@ A traced value is a carrier: `isinstance(x, core.Tracer)` asks whether x is one.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from effax.api.calling.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from effax.api.compiling.dimensions import greatest, smallest
+from effax.effects.handler import innermost
 from effax.effects.operand_classes import pytype_aval_mappings as pytype_aval_mappings
 from effax.effects.program import Atom as Atom
 from effax.effects.program import Program
@@ -101,6 +103,40 @@ def is_concrete(x: Any) -> bool:
     True
     """
     return not isinstance(x, Tracer) or traced_part(x).concrete() is not None
+
+
+def is_constant_dim(d: Any) -> bool:
+    """Return whether a length is a known integer, not a symbolic one.
+
+    >>> is_constant_dim(3), is_constant_dim(2.5)
+    (True, False)
+    """
+    try:
+        operator.index(d)
+    except TypeError:
+        return False
+    return True
+
+
+def is_constant_shape(s: Sequence[Any]) -> bool:
+    """Return whether all lengths of a shape are known integers.
+
+    >>> is_constant_shape((2, 3))
+    True
+    """
+    return all(map(is_constant_dim, s))
+
+
+class _TraceContext:
+    """The stack of handlers, as `jax.core.trace_ctx` keeps it."""
+
+    @property
+    def trace(self) -> Any:
+        """The handler on top."""
+        return innermost()
+
+
+trace_ctx = _TraceContext()
 
 
 def __getattr__(name: str) -> Any:

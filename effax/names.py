@@ -96,6 +96,9 @@ from effax.backends.xla.device import Device as Device
 from effax.backends.xla.device import default_backend as default_backend
 from effax.backends.xla.device import device_count as device_count
 from effax.backends.xla.device import devices as devices
+from effax.backends.xla.device import host_count as host_count
+from effax.backends.xla.device import host_id as host_id
+from effax.backends.xla.device import host_ids as host_ids
 from effax.backends.xla.device import local_device_count as local_device_count
 from effax.backends.xla.device import local_devices as local_devices
 from effax.backends.xla.device import process_count as process_count

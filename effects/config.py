@@ -537,6 +537,8 @@ class Config:
         """The value in force here of an option, with or without `jax_` before its name."""
         return read(_find(name).name)
 
+    _read = read  # programs that put settings back as they were read them so
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

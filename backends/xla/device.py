@@ -183,6 +183,4 @@ def default_backend() -> str:
     return backend().platform
 
 
-def host_ids(backend: str | None = None) -> list[int]:
-    """The indices of all processes, under their old name."""
-    return process_indices(backend)
+host_id, host_count, host_ids = process_index, process_count, process_indices

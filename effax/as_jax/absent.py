@@ -86,7 +86,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
         "GSPMDSharding get_hlo_sharding_from_serialized_proto "
         "get_op_sharding_from_serialized_proto get_serialized_proto_from_hlo_sharding",
     ),
-    "interpreters.pxla": (_INTERNAL, "create_compile_options"),
     "tools": ("", ""),
     "tools.jax_to_ir": (_TENSORFLOW, "jax_to_ir parse_shape_str tf_wrap_with_input_names"),
 }

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -19,8 +19,8 @@ from effax.as_jax.kinds import say_jax
 from effax.as_jax.listing import list_names
 from effax.as_jax.logs import obey_jaxs_loggers
 from effax.as_jax.private import INSTEAD, private_module
+from effax.as_jax.version import __version__
 
-VERSION: Final = ".".join(map(str, effax.__version_info__))
 DOOR: Final = str(Path(__file__).parent / "door")
 """A folder for `sys.path`: a module `jax` that comes here, and the metadata of a package `jax`."""
 
@@ -31,13 +31,13 @@ class Jax(ModuleType):
     def __init__(self) -> None:
         super().__init__("jax", effax.__doc__)
         self.__path__: list[str] = []
-        self.__version__ = VERSION
+        self.__version__ = __version__
         self.__version_info__ = effax.__version_info__
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in ("_src", "lib"):
+        if name in ("_src", "lib", "version"):
             return import_module(f"jax.{name}")
         found = getattr(effax, name)
         if isinstance(found, ModuleType):
@@ -56,11 +56,14 @@ class Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find what a name under `jax` stands for, if anything."""
-        if is_absent(fullname, "effax."):  # `from jax.experimental import it` asks for this
+        # `from jax.experimental import it` asks for a part of `effax.experimental`.
+        if is_absent(fullname, "effax."):
+            return ModuleSpec(fullname, self, is_package=True)
+        if _jaxs(fullname) in INSTEAD and not PathFinder.find_spec(fullname, path):
             return ModuleSpec(fullname, self, is_package=True)
         if fullname != "jax" and not fullname.startswith("jax."):
             return None
-        if fullname != "jax" and _found(fullname) is None:
+        if fullname != "jax" and stand_in(fullname) is None:
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -70,7 +73,7 @@ class Finder(MetaPathFinder, Loader):
             return Jax()
         if is_absent(spec.name, "effax."):
             return absent_module(spec.name)
-        found = _found(spec.name)
+        found = stand_in(_jaxs(spec.name))
         assert found is not None  # otherwise there would be no spec
         module = found if isinstance(found, ModuleType) else import_module(found)
         _own_specs[spec.name] = getattr(module, "__spec__", None)
@@ -90,7 +93,12 @@ _own_specs: Final[dict[str, ModuleSpec | None]] = {}
 _finder: Final = Finder()
 
 
-def _found(name: str) -> str | ModuleType | None:
+def _jaxs(name: str) -> str:
+    """The name under `jax` of a module that is asked for under `effax`."""
+    return "jax" + name.removeprefix("effax") if name.startswith("effax.") else name
+
+
+def stand_in(name: str) -> str | ModuleType | None:
     """Find what stands for a submodule of jax: a module of effax's, by name, or one made for it."""
     if name in INSTEAD:
         return INSTEAD[name]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import effax.numpy as jnp
-from effax import jit, random
+from effax import random
+from effax.api.placing.global_arrays import global_shape
+from effax.core import is_constant_dim
 from effax.interpreters.batch.batched import Batched
 from effax.lax import dtype, full_like
 from effax.operands import promoting
@@ -73,13 +74,14 @@ def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
     return promote_dtypes_inexact(*args)
 
 
-def is_constant_dim(d: Any) -> bool:
-    """Return whether a length is a known integer."""
-    try:
-        operator.index(d)
-    except TypeError:
-        return False
-    return True
+def dimension_as_value(d: Any) -> Any:
+    """Return a length that a program can compute with: a symbolic one as an array."""
+    return d if is_constant_dim(d) else jnp.asarray(d)
+
+
+def local_to_global_shape(sharding: Any, local_shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape of an array of which each process gives so much along each axis."""
+    return global_shape(tuple(local_shape), sharding)
 
 
 def to_complex_dtype(dtype: Any) -> Any:
@@ -131,8 +133,3 @@ def to_elt(trace: Any, get_index: Any, x: Any, axis: int | None) -> Any:
       axis: the axis that is the batch's.
     """
     return x if axis is None else Batched(trace, jnp.moveaxis(x, axis, 0))
-
-
-def apply_primitive(primitive: Any, *operands: Any, **attributes: Any) -> Any:
-    """Compile a primitive by its lowering rule, and call it on arrays."""
-    return jit(lambda *xs: primitive.bind(*xs, **attributes))(*operands)

@@ -27,8 +27,10 @@ INSTEAD: Final = {
         f"jax.experimental.sparse.{name}": "effax.experimental.sparse"
         for name in ("ad", "api", "random", "transform", "util")
     },
+    "jax.interpreters.pxla": "effax.as_jax.pxla",
     "jax.lib": "effax.as_jax.lib",
     "jax.lib.xla_bridge": "effax.as_jax.lib",
+    "jax.version": "effax.as_jax.version",
 }
 """Public modules of JAX's that only the door has, and those of jaxlib that JAX hands on."""
 
@@ -82,15 +84,6 @@ class _GlobalState:
         return None if job is None else job.address
 
 
-class _TraceContext:
-    """The stack of handlers, as JAX's private module keeps it: `trace_ctx.trace`."""
-
-    @property
-    def trace(self) -> Any:
-        """The handler on top of it."""
-        return innermost()
-
-
 class _ThreadResources:
     """The mesh in context, as JAX's private module keeps it: `thread_resources.env`."""
 
@@ -103,6 +96,9 @@ class _ThreadResources:
     def physical_mesh(self) -> Any:
         """The mesh that is in context, else one without axes."""
         return get_mesh()
+
+
+thread_resources: Final = _ThreadResources()
 
 
 class _Registered(Mapping[type, Any]):
@@ -124,30 +120,34 @@ class _Registered(Mapping[type, Any]):
 # module -> name -> the object itself, or its place: `module:name`, or `module:` for a module.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {"source_info_util": "effax.extend.source_info_util:"},  # brainstate
+    "ad_checkpoint": {"name_p": "effax.effects.rows.naming:named"},  # axlearn
     "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
     "api": {"_dtype": "effax.numpy:result_type"},  # PennyLane
     "api_util": {
         "infer_argnums_and_argnames": "effax.api.calling.arguments:completed",  # e3nn-jax
     },
-    "array": {  # pickles of the class
-        name: "effax.backends.xla.array:Array" for name in ("Array", "ArrayImpl")
+    "array": {
+        **dict.fromkeys(("Array", "ArrayImpl"), "effax.backends.xla.array:Array"),  # in pickles
+        "local_to_global_shape": "effax.as_jax.helpers:local_to_global_shape",  # axlearn
     },
     "compiler": {},  # chex.restrict_backends, which then restricts nothing
-    "config": {"config": "effax:config", "update": "effax.effects.config:update"},
+    "config": {"config": "effax:config"},
     "core": {  # numpyro, flax, saiunit
         "trace_state_clean": trace_state_clean,
-        "is_constant_dim": "effax.as_jax.helpers:is_constant_dim",
         "AxisName": Hashable,
         "JaxprEqnContext": "effax.effects.jaxpr:EquationContext",  # brainstate
         "pytype_aval_mappings": "effax.core:pytype_aval_mappings",
         "Tracer": "effax.core:Tracer",
         "full_lower": "effax.extend.tracing:full_lower",  # quax
-        "trace_ctx": _TraceContext(),  # quax's tests
+        "DimSize": int,  # torchax
+        "Shape": "effax.effects.value:Shape",
+        "canonicalize_shape": "effax.effects.types:canonical_shape",
+        "dimension_as_value": "effax.as_jax.helpers:dimension_as_value",
     },
     "debugging": {"debug_callback": "effax.debug:callback", "debug_print": "effax.debug:print"},
     "dispatch": {  # equinox, brainevent
         "wait_for_tokens": "effax:effects_barrier",
-        "apply_primitive": "effax.as_jax.helpers:apply_primitive",
+        "apply_primitive": "effax.extend.primitive:apply_primitive",
     },
     "dtypes": {  # equinox, flax
         "TypePromotionError": "effax.errors:TypePromotionError",
@@ -159,6 +159,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "distributed": {"global_state": _GlobalState()},  # orbax
     "earray": {},  # flax, for dtypes of its own
+    "image.scale": {"_kernels": "effax.image:_KERNELS"},  # torchax
     "interpreters": {},
     "interpreters.batching": {  # jaxoplanet, brainstate
         "is_vmappable": "effax.interpreters.batch.vmappables:is_vmappable",
@@ -177,7 +178,10 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         name: f"effax.extend.typed_numbers:{name}"
         for name in ("TypedInt", "TypedFloat", "TypedComplex", "TypedNdArray")
     },
-    "mesh": {"thread_resources": _ThreadResources()},  # axlearn, Orbax, maxtext
+    "mesh": {  # axlearn, Orbax, maxtext, tpu-inference
+        "thread_resources": thread_resources,
+        "get_concrete_mesh": "effax.api.placing.meshes:get_mesh",
+    },
     "numpy.array_methods": {  # unxt
         "_IndexUpdateHelper": "effax.numpy.indexing:ArrayAt",
         "_IndexUpdateRef": "effax.numpy.indexing:IndexUpdateHelper",
@@ -190,6 +194,10 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "_check_output_dims": "effax.as_jax.vectorizing:check_output_dims",
         "_parse_gufunc_signature": "effax.numpy.mapping:parse_signature",
         "_parse_input_dimensions": "effax.as_jax.vectorizing:parse_input_dimensions",
+    },
+    "numpy.setops": {  # quaxed
+        f"_Unique{name}Result": f"effax.numpy.uniqueness:Unique{name}"
+        for name in ("All", "Counts", "Inverse")
     },
     "numpy.util": {  # s2fft; programs that add functions to jax.numpy
         "check_arraylike": "effax.operands.arguments:check_arrays",
@@ -206,6 +214,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "pjit": {  # quax, jaxns
         "jit_p": "effax.extend.core.primitives:jit_p",
+        "JitWrapped": "effax.api.compiling.jitted:Jit",  # Stoix
         "auto_axes": "effax.sharding:auto_axes",
     },
     "random": {"Shape": "effax.effects.value:Shape"},
@@ -222,6 +231,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     # jaxlib's C++ looks here for JAX's own objects, where it makes some: it finds effax's.
     "sharding_impls": {  # brainstate
         "UNSPECIFIED": None,  # as `jit` says it
+        "UnspecifiedValue": type(None),
         "NamedSharding": "effax.sharding:NamedSharding",
         "SingleDeviceSharding": "effax.sharding:SingleDeviceSharding",
     },
@@ -230,6 +240,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     "test_util": {"create_mesh": "effax:make_mesh"},  # JAX's page on checkpoints
     "traceback_util": {  # equinox, flax, jaxtyping
         "api_boundary": _here,
+        "filter_traceback": frames.user_part,  # axlearn, brainstate
         "include_frame": include_frame,
         "register_exclusion": frames.hide,
         "_exclude_paths": [],
@@ -247,7 +258,11 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
             for name in ("partition_list", "safe_map", "safe_zip", "split_list", "unzip2")
         },
     },
-    "xla_bridge": {"_backends": {}, "get_backend": client_of},  # chex; JAX's autodidax
+    "xla_bridge": {  # chex, maxdiffusion; JAX's autodidax
+        "_backends": {},
+        "backends_are_initialized": "effax.backends.xla.client:is_started",
+        "get_backend": client_of,
+    },
 }
 
 _FAMILIES: Final = {
@@ -268,15 +283,18 @@ PUBLIC: Final = {
     "array": ("effax",),
     "callback": ("effax", "effax.experimental"),
     "checkify": ("effax.experimental.checkify",),
+    "config": ("effax.effects.config",),
     "core": ("effax.core", "effax.extend.core"),
     "debugging": ("effax.debug",),
     "layout": ("effax.experimental.layout",),
     "linear_util": ("effax.extend.linear_util",),
     "mesh": ("effax.sharding",),
+    "mesh_utils": ("effax.experimental.mesh_utils",),
     "named_sharding": ("effax.sharding",),
     "partition_spec": ("effax.sharding",),
     "pjit": ("effax.experimental.pjit",),
     "public_test_util": ("effax.test_util",),
+    "random.core": ("effax.random",),
     "shard_map": ("effax.experimental.shard_map", "effax"),
     "sharding": ("effax.sharding",),
     "typing": ("effax.typing", "effax"),

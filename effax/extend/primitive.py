@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from effax.api.compiling.jit import jit
 from effax.backends.xla.array import asarray
 from effax.backends.xla.dispatch import host_rules
 from effax.effects.effect import LITERALS, Effect, named_effect
@@ -127,3 +128,18 @@ def _as_type(x: Any) -> ShapedArray:
     if isinstance(x, ShapedArray):
         return x
     return ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False))
+
+
+def apply_primitive(prim: Effect, *operands: Any, **attributes: Any) -> Any:
+    """Compile a primitive by its lowering rule, and call it on arrays.
+
+    Args:
+      prim: the primitive, whose impl this may be: `prim.def_impl(partial(apply_primitive, prim))`.
+      *operands: array_like.
+      **attributes: the other parameters of its `bind`.
+
+    >>> from effax import lax
+    >>> apply_primitive(lax.add_p, 1.0, 2.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    return jit(lambda *xs: prim.bind(*xs, **attributes))(*operands)

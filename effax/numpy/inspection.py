@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +14,6 @@ from effax.effects import dtypes
 from effax.effects import promotion as lattice
 from effax.effects.types import as_dtype, typeof
 from effax.effects.value import Array, ArrayLike, DTypeLike, Value
-from effax.keys.decorators import answers_keys
 
 ComplexWarning = np.exceptions.ComplexWarning
 finfo = dtypes.finfo
@@ -165,8 +163,6 @@ def iterable(y: Any) -> bool:
     return bool(getattr(y, "ndim", 1)) and bool(np.iterable(y))
 
 
-@answers_keys(attrgetter("shape"))
-@opening
 def shape(a: ArrayLike | None) -> tuple[int, ...]:
     """Return the lengths of an array's axes.
 
@@ -177,21 +173,22 @@ def shape(a: ArrayLike | None) -> tuple[int, ...]:
     >>> jnp.shape([[1, 2, 3]])
     (1, 3)
     """
+    lengths = getattr(a, "shape", None)  # of keys and of a sparse matrix too
+    if type(lengths) is tuple:
+        return lengths
     if a is None:
         warnings.warn(
-            "None is not an array; its shape () is deprecated",
-            DeprecationWarning,
-            stacklevel=3,
+            "None is not an array; its shape () is deprecated", DeprecationWarning, stacklevel=3
         )
         return ()
-    if isinstance(a, (list, tuple)):
-        return np.shape(a)
-    lengths = getattr(a, "shape", None)  # of a sparse matrix too
-    return lengths if type(lengths) is tuple else typeof(a).shape
+    return _shape_of_others(a)
 
 
-@answers_keys(attrgetter("ndim"))
 @opening
+def _shape_of_others(a: Any) -> tuple[int, ...]:
+    return np.shape(a) if isinstance(a, (list, tuple)) else typeof(a).shape
+
+
 def ndim(a: Any) -> int:
     """Return the number of an array's axes.
 
@@ -205,8 +202,6 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
-@answers_keys(attrgetter("size"))
-@opening
 def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     """Return the number of elements, along some axes or all.
 

@@ -14,6 +14,7 @@ from effax.numpy.decompositions import floats
 from effax.operands.arguments import concrete_int
 from effax.operands.promoting import arraylike
 from effax.scipy.faddeeva import widened
+from effax.scipy.legendre import recurrence
 
 
 @whole("n")
@@ -122,28 +123,18 @@ def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_
     degrees, orders, polar, azimuth = jnp.broadcast_arrays(degrees, orders, polar, azimuth)
     degrees = jnp.minimum(degrees, n_max)
     size = jnp.abs(orders).astype(polar.dtype)
-    cosine, sine = jnp.cos(polar), jnp.sin(polar)
+    sine = jnp.sin(polar)
     sine = jnp.where(sine < 0, -sine, sine)  # depends on the cosine alone, beyond pi too
+    step = recurrence(size, jnp.cos(polar), sine, normalized=True)
 
     def up(state: Any, degree: Array) -> Any:
-        """Legendre's functions, normalised, of one more degree: up to the order, then above it."""
-        before, here, found = state
-        k = degree.astype(polar.dtype)
-        along = -jnp.sqrt((2 * k + 1) / (2 * k)) * sine * here
-        above = k > size
-        safe = jnp.where(above, size, 0)
-        outer = jnp.sqrt((4 * k * k - 1) / (k * k - safe * safe))
-        gap = jnp.where(above, (k - 1) ** 2 - safe * safe, 0)
-        some = gap > 0
-        root = jnp.sqrt(jnp.where(some, gap, 1) / jnp.where(k > 1, 4 * (k - 1) ** 2 - 1, 1))
-        across = outer * (cosine * here - jnp.where(some, root, 0) * before)
-        following = jnp.where(above, across, along)
-        found = jnp.where(degrees == degree, following, found)
-        return (jnp.where(above, here, 0), following, found), None
+        values, found = state
+        values = step(values, degree)
+        return (values, jnp.where(degrees == degree, values[1], found)), None
 
     first = jnp.full(polar.shape, math.sqrt(0.25 / math.pi), polar.dtype)
-    start = jnp.zeros_like(first), first, jnp.where(degrees == 0, first, 0)
-    (_, _, found), _ = lax.scan(up, start, jnp.arange(1, n_max + 1))
+    start = (jnp.zeros_like(first), first), jnp.where(degrees == 0, first, 0)
+    (_, found), _ = lax.scan(up, start, jnp.arange(1, n_max + 1))
     found = jnp.where((size > degrees) | (degrees < 0), 0, found)
     turns = orders.astype(polar.dtype) * azimuth
     sign = jnp.where((orders < 0) & (orders % 2 == 1), -1, 1)

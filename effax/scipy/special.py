@@ -41,6 +41,8 @@ from effax.scipy.integrals import expn as expn
 from effax.scipy.integrals import fresnel as fresnel
 from effax.scipy.integrals import sici as sici
 from effax.scipy.integrals import spence as spence
+from effax.scipy.legendre import lpmn as lpmn
+from effax.scipy.legendre import lpmn_values as lpmn_values
 from effax.scipy.log_gamma import complex_loggamma
 from effax.scipy.normal import firm
 from effax.scipy.normal import log_ndtr as log_ndtr

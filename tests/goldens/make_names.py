@@ -1,8 +1,8 @@
 """Write down the public names of JAX: python -m tests.goldens.make_names, under jax 0.10.
 
 A name is public if it has no underscore in front and is no module of JAX's own that is only there
-because something imported it. Names that JAX has deprecated raise or warn when asked for; they
-count if `dir` lists them.
+because something imported it. Names that JAX has deprecated count too, as long as they give what they gave:
+`dir` lists few of them.
 """
 
 import ast
@@ -86,7 +86,29 @@ def names(module: str) -> list[str]:
         if inspect.ismodule(value) and not value.__name__.startswith("jax"):
             continue
         public.append(name)
-    return public
+    return sorted({*public, *deprecated(parsed(module))})
+
+
+def parsed(module: str) -> ast.Module:
+    """Return a module's source; some modules import what is not installed."""
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None
+    return ast.parse(Path(spec.origin).read_text())
+
+
+def deprecated(source: ast.Module) -> set[str]:
+    """Return the names that a module warns of and still has: `_deprecations` of it says both."""
+    found = set()
+    for node in source.body:
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)):
+            continue
+        if [x.id for x in node.targets if isinstance(x, ast.Name)] != ["_deprecations"]:
+            continue
+        for key, value in zip(node.value.keys, node.value.values, strict=True):
+            gone = isinstance(value, ast.Tuple) and ast.unparse(value.elts[1]) == "None"
+            if isinstance(key, ast.Constant) and not gone:
+                found.add(str(key.value))
+    return {name for name in found if not name.startswith("_")}
 
 
 MORE = [
@@ -140,10 +162,9 @@ MORE = [
 
 def source_names(module: str) -> list[str]:
     """Return the public names that a module's source defines or hands on (`import x as x`)."""
-    found: set[str] = set()
-    spec = find_spec(module)  # some import what is not installed
-    assert spec is not None and spec.origin is not None
-    for node in ast.parse(Path(spec.origin).read_text()).body:
+    source = parsed(module)
+    found = deprecated(source)
+    for node in source.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):

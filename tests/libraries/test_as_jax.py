@@ -325,6 +325,52 @@ for name in ("random.nobody", "core.nobody", "nn.functions.nobody", "numpy.nobod
 """
 
 
+OLD_NAMES = """
+from functools import partial
+import jax, jax.numpy as jnp
+from jax import lax
+from jax._src.config import numpy_rank_promotion
+from jax._src.core import canonicalize_shape, dimension_as_value
+from jax._src.image.scale import ResizeMethod, _kernels
+from jax._src.mesh_utils import create_device_mesh
+from jax._src.numpy.setops import _UniqueAllResult
+from jax._src.pjit import JitWrapped
+from jax._src.random.core import normal
+from jax._src.sharding_impls import UNSPECIFIED, UnspecifiedValue
+from jax.core import is_constant_dim, is_constant_shape, trace_ctx
+from jax.extend.core import Primitive
+from jax.interpreters import mlir, pxla, xla
+from jax._src.traceback_util import filter_traceback
+from jax._src.xla_bridge import backends_are_initialized
+assert not backends_are_initialized()
+assert isinstance(jax.jit(abs), JitWrapped) and filter_traceback(None) is None
+assert isinstance(jnp.unique_all(jnp.ones(2)), _UniqueAllResult) and backends_are_initialized()
+assert create_device_mesh((1,)).shape == (1,)
+assert jax.version.__version__ == jax.version._version == jax.__version__
+assert (jax.host_id(), jax.host_count(), jax.host_ids()) == (0, 1, [0])
+with numpy_rank_promotion("raise"):
+    assert jax.config._read("jax_numpy_rank_promotion") == numpy_rank_promotion.value == "raise"
+assert is_constant_dim(3) and is_constant_shape((3, 4)) and not is_constant_shape((2.5,))
+assert canonicalize_shape([2, 3]) == (2, 3) and dimension_as_value(3) == 3
+assert _kernels[ResizeMethod.LINEAR](jnp.float32(0.25)) == 0.75
+assert isinstance(UNSPECIFIED, UnspecifiedValue) and normal is jax.random.normal
+with jax.sharding.Mesh(jax.devices(), ("x",)):
+    assert pxla.thread_resources.env.physical_mesh.axis_names == ("x",)
+assert pxla.thread_resources.env.physical_mesh.empty
+before = trace_ctx.trace
+jax.jit(lambda x: print(trace_ctx.trace is not before))(1.0)
+triple = Primitive("triple")
+triple.def_impl(partial(xla.apply_primitive, triple))
+triple.def_abstract_eval(lambda x: x)
+mlir.register_lowering(triple, mlir.lower_fun(lambda x: 3 * x, multiple_results=False))
+print(triple.bind(2.0), lax.add_p.bind(1.0, 2.0))
+"""
+
+
+def test_names_that_jax_has_deprecated():
+    assert through(OLD_NAMES).split() == ["True", "6.0", "3.0"]
+
+
 def test_public_names_by_private_paths():
     assert through(PRIVATE_PATHS).split() == [
         *("True", "False"),

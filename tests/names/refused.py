@@ -17,6 +17,11 @@ _LOWERING = "of JAX's own lowering, which effax does not have: an effect's lower
 _STAGING = "of JAX's own tracers and partial evaluation, which effax does not have"
 _THREADS = "processes compare their programs before these run; threads are not compared"
 _PROFILES = "each process writes a profile of its own"
+_CORE = (
+    "JaxprPpContext JaxprPpSettings OutputType abstract_token aval_mapping_handlers call "
+    "concretization_function_error custom_typechecks literalable_types no_axis_name "
+    "nonempty_axis_env_DO_NOT_USE"
+)
 
 REFUSED = {
     "jax.*.*_p": _PRIMITIVE,
@@ -27,7 +32,6 @@ REFUSED = {
     "jax.jax2tf_associative_scan_reductions": "a switch of jax2tf, which effax has no part of",
     "jax.remove_size_one_mesh_axis_from_type": "a switch of JAX's explicit sharding types",
     "jax.auto_pcast": "casts are put in wherever values meet under shard_map: there is no other way",
-    "jax.host_*": "deprecated in JAX: process_index, process_count, process_indices",
     "jax.numpy.float6_*": "XLA's CPU backend has no such type; ml_dtypes has it for the host",
     "jax.numpy.int1": "XLA's CPU backend has no such type; ml_dtypes has it for the host",
     "jax.numpy.uint1": "XLA's CPU backend has no such type; ml_dtypes has it for the host",
@@ -46,6 +50,7 @@ REFUSED = {
     "jax.thread_guard": _THREADS,
     "jax.api_util.*": _INTERNAL,
     "jax.core.ParamDict": _INTERNAL,
+    **{f"jax.core.{name}": _STAGING for name in _CORE.split()},
     "jax.experimental.compute_on.compute_on2": "compute_on has its meaning",
     "jax.experimental.custom_partitioning.*": "rules are functions here, not Shardy's factor texts",
     "jax.experimental.hijax.*": "effax has no hijax types; a value of another kind is a carrier",
@@ -65,7 +70,8 @@ REFUSED = {
     "jax.interpreters.ad.*": "effax.jvp and effax.linearize are the public forms",
     "jax.interpreters.mlir.*": _LOWERING,
     "jax.interpreters.partial_eval.*": _STAGING,
-    "jax.interpreters.xla.*": _LOWERING,
+    "jax.interpreters.pxla.*": "of JAX's own executables and meshes; jax.sharding has the public ones",
+    "jax.interpreters.xla.Backend": _LOWERING,
     "jax.Array.device_buffer*": "deprecated in JAX: addressable_data",
 }
 

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 import pytest
 
 import effax.numpy as jnp
+from effax.as_jax.finder import stand_in
 from tests.architecture.sources import ROOT
 from tests.names.refused import REFUSED, reason
 
@@ -16,10 +17,11 @@ MODULES = RECORDED["modules"] | RECORDED["more"]
 
 
 def _has(module: str, name: str) -> bool:
-    try:
-        found = importlib.import_module("effax" + module.removeprefix("jax"))
-    except ModuleNotFoundError:
+    found = stand_in(module)
+    if found is None:
         return False
+    if isinstance(found, str):
+        found = importlib.import_module(found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

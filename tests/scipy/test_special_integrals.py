@@ -211,6 +211,38 @@ def test_spherical_harmonics():
         special.sph_harm_y(2, 1, 0.3, 0.5, diff_n=1)
 
 
+def test_legendre_functions():
+    """SciPy has negative orders too, from the end of the axis."""
+    z = np.array([-1.0, -0.9, -0.3, 0.0, 0.5, 0.99, 1.0], np.float32)
+    for norm in (False, True):
+        wanted = scipy.special.assoc_legendre_p_all(6, 4, z.astype(float), norm=norm, diff_n=1)
+        values, slopes = wanted[:, :, :5].swapaxes(1, 2)
+        found = special.lpmn_values(4, 6, jnp.array(z), norm)
+        inside = slice(1, -1)
+        if norm:  # SciPy's have norm 1 on the line, and at its ends none
+            values = values / np.sqrt(2 * np.pi)
+            np.testing.assert_allclose(found[..., inside], values[..., inside], 2e-5, 1e-5)
+        else:
+            np.testing.assert_allclose(found, values, 2e-5, 1e-5)
+            found, rising = special.lpmn(4, 6, jnp.array(z))
+            np.testing.assert_allclose(found, values, 2e-5, 1e-5)
+            np.testing.assert_allclose(rising[..., inside], slopes[..., inside], 3e-4, 1e-3)
+            for order in (0, 2, 3, 4):  # that of order 1 is infinite at the ends
+                ends = rising[order, :, [0, -1]], slopes[order, :, [0, -1]]
+                np.testing.assert_allclose(*ends, 1e-5)
+    slope = effax.jit(effax.grad(lambda x: special.lpmn_values(2, 3, x, False)[2, 3, 0]))(
+        jnp.array([0.5])
+    )
+    np.testing.assert_allclose(slope, special.lpmn(2, 3, jnp.array([0.5]))[1][2, 3], 1e-5)
+    for m, n, points, error in (
+        (2, 2, z[None], ValueError),
+        (-1, 2, z, ValueError),
+        (2, 2, np.arange(3), TypeError),
+    ):
+        with pytest.raises(error, match="lpmn_values"):
+            special.lpmn_values(m, n, jnp.array(points), False)
+
+
 def test_small_dtypes_and_complex_numbers():
     for name in ("dawsn", "erfcx", "exp1", "expi", "spence"):
         for dtype in ("float16", "bfloat16"):

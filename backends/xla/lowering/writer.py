@@ -418,9 +418,9 @@ class Writer:
         return f"func.func {visibility} @{name}({ins}) -> ({outs}) {{\n{lines}\n}}"
 
     def _name(self, wanted: str) -> str:
-        # MLIR's names are ASCII; Python's need not be: `def σ(x)`.
-        base = re.sub(r"[^A-Za-z0-9_]", "_", wanted) or "f"
-        base = f"_{base}" if base[0].isdigit() else base
+        # MLIR's names are ASCII; Python's need not be: `def σ(x)`. Dots are both's.
+        base = re.sub(r"[^A-Za-z0-9_.]", "_", wanted) or "f"
+        base = f"_{base}" if base[0] in ".0123456789" else base
         name, n = base, 0
         while name in self.taken:
             n += 1
