@@ -18,288 +18,20 @@ is seen by what runs inside its `with` block and by nobody else.
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable
-from contextlib import ContextDecorator
-from contextvars import ContextVar, Token
-from functools import partial
 from typing import Any, Final, NoReturn
-from weakref import WeakSet
 
-from effax.effects.absent_settings import ABSENT, INDIFFERENT
-from effax.effects.contexts import put
-from effax.effects.interning import Interned, Referable
-
-Check = Callable[[Any], Any]
-Parse = Callable[[str], Any]
-
-
-class Settings(Referable):
-    """The settings that a trace or a cached call depends on.
-
-    Interned: equal settings are one object, so that it hashes and compares by identity and can
-    stand in every cache key. The slots *define* which options are of this kind.
-    """
-
-    __slots__ = (
-        "allow_f16_reductions",
-        "check_static_indices",
-        "check_tracer_leaks",
-        "debug_infs",
-        "debug_key_reuse",
-        "debug_nans",
-        "default_device",
-        "default_matmul_precision",
-        "default_prng_impl",
-        "disable_jit",
-        "enable_custom_prng",
-        "enable_x64",
-        "explicit_x64_dtypes",
-        "fast_paths",
-        "mesh",
-        "no_execution",
-        "numpy_dtype_promotion",
-        "numpy_rank_promotion",
-        "random_seed_offset",
-        "threefry_partitionable",
-        "xla_metadata",
-    )
-
-    allow_f16_reductions: bool
-    check_static_indices: bool
-    check_tracer_leaks: bool
-    debug_infs: bool
-    debug_key_reuse: bool
-    debug_nans: bool
-    default_device: Any
-    default_matmul_precision: str | None
-    default_prng_impl: str
-    disable_jit: bool
-    enable_custom_prng: bool
-    enable_x64: bool
-    explicit_x64_dtypes: str
-    fast_paths: str
-    mesh: Any
-    no_execution: bool
-    numpy_dtype_promotion: str
-    numpy_rank_promotion: str
-    random_seed_offset: int
-    threefry_partitionable: bool
-    xla_metadata: tuple[tuple[str, Any], ...]
-
-    def __repr__(self) -> str:
-        changed = [
-            f"{n}={getattr(self, n)!r}" for n in self.__slots__ if getattr(self, n) != _defaults[n]
-        ]
-        return f"Settings({', '.join(changed)})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("settings belong to a process; pickle config.values instead")
-
-
-class _Scope:
-    """One set of overrides, and the settings they give together with the process-wide values."""
-
-    __slots__ = ("__weakref__", "key", "outer", "overrides", "own")
-
-    def __init__(self, outer: _Scope | None, own: dict[str, Any]) -> None:
-        while outer is not None and not outer.own:
-            outer = outer.outer  # this scope was left, in another context
-        self.outer: _Scope | None = outer
-        self.own: dict[str, Any] = own
-        self.overrides = self._merged()
-        with _lock:
-            _scopes.add(self)
-            self.key = _settings(self.overrides)
-
-    def _merged(self) -> dict[str, Any]:
-        return self.own if self.outer is None else {**self.outer._merged(), **self.own}
-
-    def leave(self) -> None:
-        """Override nothing any more, in whatever contexts the scope or one inside it is."""
-        with _lock:
-            self.own = {}
-            for scope in tuple(_scopes):
-                scope.overrides = scope._merged()
-                scope.key = _settings(scope.overrides)
-
-
-_lock: Final = threading.RLock()
-# Two are no options: `set_mesh` and `set_xla_metadata` set them, for a while and for one thread.
-_defaults: Final[dict[str, Any]] = {"mesh": None, "xla_metadata": ()}
-_values: Final[dict[str, Any]] = {**ABSENT, **INDIFFERENT, **_defaults}
-_interned: Final = Interned[tuple[Any, ...], Settings]()
-_scopes: Final[WeakSet[_Scope]] = WeakSet()
-_scope: Final[ContextVar[_Scope | None]] = ContextVar("effax.config", default=None)
-_options: Final[dict[str, Option]] = {}
-_key: Settings
-
-
-def _settings(overrides: dict[str, Any]) -> Settings:
-    values = _values if not overrides else {**_values, **overrides}
-    key = tuple(values[name] for name in Settings.__slots__)
-
-    def make() -> Settings:
-        made = Settings()
-        for name, value in zip(Settings.__slots__, key, strict=True):
-            setattr(made, name, value)
-        return made
-
-    return _interned.find(key, make)
-
-
-def trace_key() -> Settings:
-    """The interned settings in force here that a trace depends on; part of every cache key.
-
-    >>> trace_key() is trace_key()
-    True
-    """
-    scope = _scope.get()
-    return _key if scope is None else scope.key
-
-
-def read(name: str) -> Any:
-    """The value in force here of an option, by its bare name."""
-    scope = _scope.get()
-    if scope is not None and name in scope.overrides:
-        return scope.overrides[name]
-    return _values[name]
-
-
-def _find(name: str) -> Option:
-    bare = name.removeprefix("jax_").removeprefix("effax_")
-    option = _options.get(bare)
-    if option is None:
-        if bare in INDIFFERENT or bare in ABSENT:
-            return _unread(bare)
-        from difflib import get_close_matches
-
-        close = get_close_matches(bare, _options, n=3, cutoff=0.6)
-        hint = f"; close to it: {', '.join(close)}" if close else ""
-        raise AttributeError(f"no setting is called {name!r}{hint}")
-    return option
-
-
-def update(name: str, val: Any) -> None:
-    """Set an option for the whole process.
-
-    Contexts that override it keep their own value. Raises `AttributeError` for an unknown name
-    and `ValueError` for a value that the option can't take.
-    """
-    global _key
-    option = _find(name)
-    value = option.check(val)
-    if option.name in ABSENT:
-        return
-    with _lock:
-        for watcher in option.watchers:
-            watcher(value)
-        _values[option.name] = value
-        _key = _settings({})
-        for scope in tuple(_scopes):
-            scope.key = _settings(scope.overrides)
-
-
-def renew() -> None:
-    """Make settings objects that equal none made before: no cache key with old ones matches.
-
-    For the child after a fork, in which one thread runs: the lock may be held by one that doesn't.
-    """
-    global _key
-    _interned.clear()
-    _key = _settings({})
-    for scope in tuple(_scopes):
-        scope.key = _settings(scope.overrides)
-
-
-def watch(name: str, watcher: Callable[[Any], None]) -> None:
-    """Call `watcher(value)` before an option changes process-wide; it may refuse by raising."""
-    _find(name).watchers.append(watcher)
-
-
-class Overriding(ContextDecorator):
-    """The context manager, or decorator, that calling an option with a value returns."""
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.name = name
-        self.value = value
-        self.entered: list[tuple[Token[_Scope | None], _Scope]] = []
-
-    def __enter__(self) -> None:
-        """Install the override in the current context."""
-        scope = _Scope(_scope.get(), {self.name: self.value})
-        self.entered.append((put(_scope, scope), scope))
-
-    def __exit__(self, *exception: object) -> None:
-        """Restore the value from before, even if another context (a task) entered the override."""
-        for entry in reversed(self.entered):
-            try:
-                _scope.reset(entry[0])
-            except ValueError:  # this scope was entered in another context
-                continue
-            self.entered.remove(entry)
-            return
-        self.entered.pop()[1].leave()
-
-    def _recreate_cm(self) -> Overriding:
-        return Overriding(self.name, self.value)
-
-
-def _unread(name: str) -> Option:
-    """An option of JAX's that nothing here reads; one that is absent stays at its default."""
-    found = object.__new__(Option)
-    found.name, found.text, found.watchers = name, "", []
-    found.check = partial(_stays, name) if name in ABSENT else lambda value: value
-    return found
-
-
-def _stays(name: str, value: Any) -> Any:
-    if value != ABSENT[name]:
-        raise NotImplementedError(
-            f"effax has no setting {name}={value!r}: only its default value, {ABSENT[name]!r}, is "
-            "accepted; leave it there"
-        )
-    return value
-
-
-class Option:
-    """One setting. `option.value` reads it; `option(value)` is a context manager that sets it.
-
-    `bool(option)` is the truth of its value, so that `if config.enable_x64:` says the same
-    whether `config` is this module or the object of that name in it.
-    """
-
-    __slots__ = ("check", "name", "text", "watchers")
-
-    def __init__(self, name: str, default: Any, text: str, check: Check, parse: Parse) -> None:
-        self.name = name
-        self.text = text
-        self.check = check
-        self.watchers: list[Callable[[Any], None]] = []
-        _options[name] = self
-        _defaults[name] = default
-        variable = f"EFFAX_{name.upper()}"
-        if variable in os.environ:
-            try:
-                default = check(parse(os.environ[variable]))
-            except ValueError as error:
-                raise ValueError(f"environment variable {variable}: {error}") from None
-        _values[name] = default
-
-    @property
-    def value(self) -> Any:
-        """The value in force here."""
-        return read(self.name)
-
-    def __call__(self, new_val: Any = True) -> Overriding:
-        """A context manager under which the option has this value."""
-        return Overriding(self.name, self.check(new_val))
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-    def __repr__(self) -> str:
-        return f"<setting {self.name} = {self.value!r}>"
+from effax.effects.settings import Option as Option
+from effax.effects.settings import Overriding as Overriding
+from effax.effects.settings import Settings as Settings
+from effax.effects.settings import adopt as adopt
+from effax.effects.settings import find_option as find_option
+from effax.effects.settings import options as options
+from effax.effects.settings import read as read
+from effax.effects.settings import renew as renew
+from effax.effects.settings import trace_key as trace_key
+from effax.effects.settings import unread as unread
+from effax.effects.settings import update as update
+from effax.effects.settings import watch as watch
 
 
 class _Disabling(Option):
@@ -450,8 +182,8 @@ default_device = Option(
 )
 
 # Public names of settings that choose between ways of JAX's.
-enable_checks = _unread("enable_checks")
-softmax_custom_jvp = _unread("softmax_custom_jvp")
+enable_checks = unread("enable_checks")
+softmax_custom_jvp = unread("softmax_custom_jvp")
 
 # Settings that are read when something happens.
 use_high_dynamic_range_gumbel = _switch(
@@ -520,7 +252,7 @@ compiler_enable_remat_pass = _switch(
 )
 dump_ir_to = _text("dump_ir_to", None, "write each program compiled into this directory")
 
-_key = _settings({})
+renew()
 
 
 class Config:
@@ -535,7 +267,7 @@ class Config:
     @staticmethod
     def read(name: str) -> Any:
         """The value in force here of an option, with or without `jax_` before its name."""
-        return read(_find(name).name)
+        return read(find_option(name).name)
 
     _read = read  # programs that put settings back as they were read them so
 
@@ -545,11 +277,11 @@ class Config:
         if name.endswith("_with_absl"):
             from effax.effects.absl_flags import method
 
-            return method(name, _options, update)
-        return read(_find(name).name)
+            return method(name, options, update)
+        return read(find_option(name).name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        _find(name)
+        find_option(name)
         raise AttributeError(
             f"settings are changed by config.update({name!r}, {value!r}), "
             f"or for a while by `with {name.removeprefix('jax_')}({value!r}):`"
@@ -563,13 +295,13 @@ class Config:
     @property
     def values(self) -> dict[str, Any]:
         """Every option's value in force here, under JAX's names."""
-        return {f"jax_{name}": read(name) for name in _options}
+        return {f"jax_{name}": read(name) for name in options}
 
     def __dir__(self) -> list[str]:
-        return ["read", "trace_key", "update", "values", "watch", *_options]
+        return ["read", "trace_key", "update", "values", "watch", *options]
 
     def __repr__(self) -> str:
-        return "\n".join(f"{n} = {read(n)!r}    # {o.text}" for n, o in _options.items())
+        return "\n".join(f"{n} = {read(n)!r}    # {o.text}" for n, o in options.items())
 
 
 config: Final = Config()
@@ -577,5 +309,5 @@ config: Final = Config()
 
 def __getattr__(name: str) -> Any:
     if name.startswith("jax_"):
-        return read(_find(name).name)
+        return read(find_option(name).name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

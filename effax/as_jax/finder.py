@@ -20,6 +20,7 @@ from effax.as_jax.listing import list_names
 from effax.as_jax.logs import obey_jaxs_loggers
 from effax.as_jax.private import INSTEAD, private_module
 from effax.as_jax.version import __version__
+from effax.effects import config
 
 DOOR: Final = str(Path(__file__).parent / "door")
 """A folder for `sys.path`: a module `jax` that comes here, and the metadata of a package `jax`."""
@@ -70,6 +71,7 @@ class Finder(MetaPathFinder, Loader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself, imported under the name that it has in effax."""
         if spec.name == "jax":
+            config.adopt("JAX")  # now, as JAX does
             return Jax()
         if is_absent(spec.name, "effax."):
             return absent_module(spec.name)
@@ -117,7 +119,7 @@ def enter() -> None:
     Raises `ImportError` where the real jax is imported already.
     """
     there = sys.modules.get("jax")
-    if isinstance(there, Jax):
+    if isinstance(there, Jax) or (there is None and _finder in sys.meta_path):
         return
     if there is not None and not hasattr(there, "of_effax"):
         raise ImportError(
@@ -135,4 +137,3 @@ def enter() -> None:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if DOOR not in paths:
         os.environ["PYTHONPATH"] = os.pathsep.join([DOOR, *filter(None, paths)])
-    import_module("jax")

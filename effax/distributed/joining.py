@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from effax.distributed.service import Service
 
 _log: Final = logging.getLogger("effax")
+_JAXS: Final = (
+    *("COORDINATOR_ADDRESS", "COORDINATOR_BIND_ADDRESS", "COORDINATOR_PORT", "LOCAL_DEVICE_IDS"),
+)
 _HOOKS: Final[list[bool]] = []
 _IN_EXIT: Final = 30
 """Seconds that a process may take to end after its program has failed."""
@@ -91,7 +94,7 @@ def initialize(
     """
     if _membership.joined:
         raise RuntimeError("distributed.initialize should only be called once.")
-    environment = os.environ
+    environment = _environment()
     address = coordinator_address or environment.get("EFFAX_COORDINATOR_ADDRESS")
     alone = num_processes == 1 and process_id in (None, 0) and address is None
     if alone:
@@ -139,6 +142,12 @@ def initialize(
     _membership.watchdog.start()
     execution_errors.explainers.append(_membership.watchdog.explain)
     _hook()
+
+
+def _environment() -> dict[str, str]:
+    """The variables, those that JAX reads among them, where effax's own say nothing."""
+    told = {name: os.environ.get(f"JAX_{name}") for name in _JAXS}
+    return {f"EFFAX_{name}": text for name, text in told.items() if text} | dict(os.environ)
 
 
 def is_initialized() -> bool:

@@ -25,9 +25,9 @@ EAGER = {
         placement reshard scalars special_values""",  # an operation is run, by jaxlib, on a device, and seen
     "effax.backends.xla.lowering": "locations writer",  # rules are imported family by family
     "effax.eager": "calls whole",
-    "effax.effects": """absent_settings columns config contexts cuts dtypes effect errors facts failures
-        frames handler interning jaxpr leaks mesh mismatch nodes program provenance runtime tree types
-        value""",  # the kernel
+    "effax.effects": """columns config contexts cuts dtypes effect errors facts failures
+        frames handler interning jaxpr leaks mesh mismatch nodes program provenance runtime settings tree
+        types value""",  # the kernel
     "effax.effects.rows": "callback check collective control naming shape state",  # that it mentions
     "effax.interpreters": "stage",  # staging, for `whole`
     "effax.interpreters.functor": "branches lifting ordering rotation",

@@ -178,7 +178,7 @@ def test_watchers_may_refuse(restored):
             config.update("log_compiles", True)
         assert not config.log_compiles
     finally:
-        module._find("log_compiles").watchers.remove(refuse)
+        module.find_option("log_compiles").watchers.remove(refuse)
 
 
 def from_environment(**variables):

@@ -13,8 +13,8 @@ import effax
 import effax.nn as nn
 import effax.numpy as jnp
 from effax.effects import config as settings
-from effax.effects.absent_settings import ABSENT, INDIFFERENT
 from effax.effects.config import config
+from effax.effects.settings import ABSENT, INDIFFERENT
 from effax.errors import JaxRuntimeError
 
 

@@ -371,6 +371,28 @@ def test_names_that_jax_has_deprecated():
     assert through(OLD_NAMES).split() == ["True", "6.0", "3.0"]
 
 
+VARIABLES = """
+import os
+os.environ["JAX_ENABLE_X64"] = "true"  # before the import, as programs do
+import jax, jax.numpy as jnp
+print(jnp.ones(2).dtype, jax.config.jax_default_matmul_precision, len(jax.devices()))
+"""
+
+
+def test_jaxs_variables_of_the_environment(monkeypatch):
+    for name, value in (("DEFAULT_MATMUL_PRECISION", "highest"), ("NUM_CPU_DEVICES", "3")):
+        monkeypatch.setenv(f"JAX_{name}", value)
+    for name in ("EFFAX_ENABLE_X64", "EFFAX_DEFAULT_MATMUL_PRECISION", "EFFAX_NUM_CPU_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    assert through(VARIABLES).split() == ["float64", "highest", "3"]
+    monkeypatch.setenv("EFFAX_NUM_CPU_DEVICES", "2")  # effax's own comes first
+    assert through(VARIABLES).split() == ["float64", "highest", "2"]
+    monkeypatch.setenv("JAX_DEBUG_NANS", "perhaps")
+    assert (
+        "environment variable JAX_DEBUG_NANS" in run("-m", "effax.as_jax", "-c", VARIABLES).stderr
+    )
+
+
 def test_public_names_by_private_paths():
     assert through(PRIVATE_PATHS).split() == [
         *("True", "False"),

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from effax.as_jax import private
 from effax.as_jax.absent import ABSENT
-from effax.effects import absent_settings
+from effax.effects.settings import ABSENT as ABSENT_SETTINGS
+from effax.effects.settings import INDIFFERENT
 from tests.architecture.sources import ROOT
 from tests.names.refused import reason
 from tests.names.test_names import MODULES, missing, missing_methods
@@ -64,9 +65,9 @@ def settings() -> str:
     """Settings that can be read, and change nothing."""
     return (
         "## Settings\n\nThese settings of `jax.config` keep their value, since nothing here answers "
-        f"them:\n{_listed(sorted(absent_settings.ABSENT))}.\n\n"
+        f"them:\n{_listed(sorted(ABSENT_SETTINGS))}.\n\n"
         "These choose how JAX does something, or how fast, never what. They can be set, and change "
-        f"nothing here:\n{_listed(sorted(absent_settings.INDIFFERENT))}."
+        f"nothing here:\n{_listed(sorted(INDIFFERENT))}."
     )
 
 

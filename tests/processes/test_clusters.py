@@ -164,3 +164,15 @@ def test_joining_comes_before_the_first_device():
     with pytest.raises(RuntimeError, match="must happen before backends are initialized"):
         distributed.initialize("127.0.0.1:1234", 2, 0)
     assert not distributed.is_initialized()
+
+
+def test_variables_that_jax_reads(monkeypatch):
+    from effax.distributed.joining import _environment
+
+    monkeypatch.setenv("JAX_COORDINATOR_ADDRESS", "10.0.0.1:1234")
+    monkeypatch.setenv("JAX_LOCAL_DEVICE_IDS", "2,3")
+    monkeypatch.setenv("EFFAX_LOCAL_DEVICE_IDS", "0")
+    monkeypatch.delenv("EFFAX_COORDINATOR_ADDRESS", raising=False)
+    found = _environment()
+    assert found["EFFAX_COORDINATOR_ADDRESS"] == "10.0.0.1:1234"
+    assert found["EFFAX_LOCAL_DEVICE_IDS"] == "0"
