@@ -59,8 +59,8 @@ NO_EXAMPLE = {
     "about meshes of devices: docs/sharding.md": """
         sharding.get_abstract_mesh sharding.make_single_device_sharding""",
     "facts of the machine": """
-        copy_to_host_async default_backend device_count devices local_device_count local_devices
-        process_count process_index process_indices""",
+        copy_to_host_async default_backend device_count devices host_count host_id host_ids
+        local_device_count local_devices process_count process_index process_indices""",
     "for the library and its tests": """
         debugger.levels dtypes.itemsize_bits
         extend.all_effects extend.find_effect extend.stage laws.arguments laws.cases

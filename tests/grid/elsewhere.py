@@ -43,6 +43,9 @@ _BY_HAND = {
         lax.pcast lax.with_sharding_constraint lax.ragged_all_to_all lax.psend lax.precv
         lax.pmean lax.pmin lax.ppermute lax.pshuffle lax.psum lax.psum_scatter lax.pswapaxes
     """,
+    "deprecated in JAX: tests/scipy/test_special_integrals.py": """
+        jsp.special.lpmn jsp.special.lpmn_values
+    """,
     "groups along any axis: tests/lax/test_ragged.py": "lax.ragged_dot_general",
     "tokens: tests/lax/test_tokens.py": "lax.after_all lax.create_token lax.dce_sink",
     "scaled products: tests/nn/test_scaled.py": """
