@@ -297,7 +297,8 @@ def adopt(prefix: str) -> None:
 def renew() -> None:
     """Make settings objects that equal none made before: no cache key with old ones matches.
 
-    For the child after a fork, in which one thread runs: the lock may be held by one that doesn't.
+    For `config`, when all options are there, and for the child after a fork, in which one thread
+    runs: the lock may be held by one that doesn't.
     """
     global _key
     _interned.clear()

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("effax")
 _JAXS: Final = (
-    *("COORDINATOR_ADDRESS", "COORDINATOR_BIND_ADDRESS", "COORDINATOR_PORT", "LOCAL_DEVICE_IDS"),
+    "COORDINATOR_ADDRESS",
+    "COORDINATOR_BIND_ADDRESS",
+    "COORDINATOR_PORT",
+    "LOCAL_DEVICE_IDS",
 )
 _HOOKS: Final[list[bool]] = []
 _IN_EXIT: Final = 30

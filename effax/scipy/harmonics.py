@@ -14,7 +14,7 @@ from effax.numpy.decompositions import floats
 from effax.operands.arguments import concrete_int
 from effax.operands.promoting import arraylike
 from effax.scipy.faddeeva import widened
-from effax.scipy.legendre import recurrence
+from effax.scipy.legendre import FIRST, recurrence
 
 
 @whole("n")
@@ -132,7 +132,7 @@ def _sph_harm_y(n: ArrayLike, m: ArrayLike, theta: ArrayLike, phi: ArrayLike, n_
         values = step(values, degree)
         return (values, jnp.where(degrees == degree, values[1], found)), None
 
-    first = jnp.full(polar.shape, math.sqrt(0.25 / math.pi), polar.dtype)
+    first = jnp.full(polar.shape, FIRST, polar.dtype)
     start = (jnp.zeros_like(first), first), jnp.where(degrees == 0, first, 0)
     (_, found), _ = lax.scan(up, start, jnp.arange(1, n_max + 1))
     found = jnp.where((size > degrees) | (degrees < 0), 0, found)

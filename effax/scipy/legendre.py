@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import effax.numpy as jnp
 from effax import lax
@@ -14,6 +14,8 @@ from effax.operands.arguments import concrete_int
 from effax.operands.promoting import arraylike
 
 Values = tuple[Array, Array]
+FIRST: Final = math.sqrt(0.25 / math.pi)
+"""The normalized function of degree and order 0; the plain one is 1."""
 
 
 def recurrence(
@@ -81,8 +83,7 @@ def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Array:
         raise ValueError(f"lpmn_values: m and n must not be negative, got {last} and {top}")
     order = jnp.arange(last + 1, dtype=x.dtype)[:, None]
     step = recurrence(order, x, jnp.sqrt((1 - x) * (1 + x)), normalized=bool(is_normalized))
-    start = math.sqrt(0.25 / math.pi) if is_normalized else 1.0
-    first = jnp.full((last + 1, x.size), start, x.dtype)
+    first = jnp.full((last + 1, x.size), FIRST if is_normalized else 1.0, x.dtype)
 
     def up(values: Values, degree: Array) -> tuple[Values, Array]:
         values = step(values, degree)

@@ -1,8 +1,8 @@
 """Write down the public names of JAX: python -m tests.goldens.make_names, under jax 0.10.
 
 A name is public if it has no underscore in front and is no module of JAX's own that is only there
-because something imported it. Names that JAX has deprecated count too, as long as they give what they gave:
-`dir` lists few of them.
+because something imported it. Names that JAX has deprecated count too, as long as they give what
+they gave: `dir` lists few of them.
 """
 
 import ast

@@ -27,8 +27,8 @@ LARGE = 32768
 """Elements from which the longer program is worth compiling: of quotients."""
 VAST = 65536
 """The same for remainders, which take more: a product and a difference, and for floats a branch."""
-MOST = 1 << 22
-"""Elements of 16 bits up to which it pays where XLA fuses nothing with it."""
+NARROW = 1 << 22
+"""Elements of 16 bits up to which a remainder pays where XLA fuses nothing with it."""
 
 
 def _large_integers(x: Name, y: Name) -> bool:
@@ -80,7 +80,7 @@ LEAST: Final = 0x0C800000, 0x00800000
 
 def _large_floats(x: Name, y: Name) -> bool:
     size, width = x.type.size, bit_width(x.dtype)
-    worth = is_float(x.dtype) and width <= 32 and size >= VAST and (width > 16 or size <= MOST)
+    worth = is_float(x.dtype) and width <= 32 and size >= VAST and (width > 16 or size <= NARROW)
     return worth and not (isinstance(y, Splat) and y.value == 1.0)
 
 

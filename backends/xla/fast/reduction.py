@@ -63,16 +63,14 @@ def _large(x: Name, *, axis: int, index_dtype: Any) -> bool:
     type = x.type
     n = type.shape[axis]
     inner = math.prod(type.shape[axis + 1 :])
-    if type.size < (VECTOR if type.size == n else LARGE):
+    longer = inner == 1 or type.dtype in (float16, bfloat16)  # by blocks, or widened first
+    if type.size < (VECTOR if type.size == n else FEW if longer else LARGE):
         return False
     if inner == 1:
         # XLA copies Booleans twice if no block divides a row.
         copied = type.dtype == bool_ and n % _block(n)
-        worth = (n >= LONG and not copied) or (type.dtype == bfloat16 and n >= LANES)
-        return worth and type.size >= FEW
+        return (n >= LONG and not copied) or (type.dtype == bfloat16 and n >= LANES)
     if is_integer(type.dtype) and BOTH[0] <= type.size < BOTH[1]:
-        return False
-    if type.dtype in (float16, bfloat16) and type.size < FEW:  # which are widened first
         return False
     if bit_width(type.dtype) > 32 and n > UNROLLED and type.size <= CACHED:
         return False
