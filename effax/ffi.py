@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from effax import random
 from effax.backends.xla import foreign_targets
+from effax.backends.xla.analysis import Layout
 from effax.backends.xla.lowering.foreign import attribute_text
 from effax.effects.frames import filtered
 from effax.effects.rows import foreign
@@ -29,7 +30,9 @@ from effax.effects.types import ShapedArray, typeof
 from effax.keys.arrays import KeyArray
 
 __all__ = [
+    "build_ffi_lowering_function",
     "ffi_call",
+    "ffi_lowering",
     "include_dir",
     "pycapsule",
     "register_ffi_target",
@@ -219,6 +222,101 @@ def ffi_call(
         return tree_unflatten(out_tree, results)
 
     return called
+
+
+def ffi_lowering(
+    call_target_name: str,
+    *,
+    operand_layouts: Sequence[Any] | None = None,
+    result_layouts: Sequence[Any] | None = None,
+    backend_config: Mapping[str, Any] | str | None = None,
+    skip_ffi_layout_processing: bool = False,
+    **lowering_args: Any,
+) -> Callable[..., Sequence[Any]]:
+    """Return a rule of `interpreters.mlir.register_lowering` that calls a registered function.
+
+    Args:
+      call_target_name: the name that the function is registered under.
+      operand_layouts, result_layouts: of each array a `Layout`, a tuple of its axes from minor to
+        major, or None for the last axis first, as which all are taken by default.
+      backend_config: MLIR attributes by name; parameters of the effect are added to them. Text,
+        with an `api_version` below 4.
+      skip_ffi_layout_processing: whether nothing is said of layouts.
+      **lowering_args: for `interpreters.mlir.custom_call`, such as `has_side_effect`.
+
+    Raises:
+      ValueError: when it lowers, if `backend_config` or parameters don't suit the `api_version`.
+
+    >>> rule = ffi_lowering("rms_norm", has_side_effect=True)
+    """
+    build = build_ffi_lowering_function(
+        call_target_name,
+        operand_layouts=operand_layouts,
+        result_layouts=result_layouts,
+        backend_config=backend_config,
+        skip_ffi_layout_processing=skip_ffi_layout_processing,
+        **lowering_args,
+    )
+
+    def lower(ctx: Any, *operands: Any, **params: Any) -> Sequence[Any]:
+        return list(build(ctx, *operands, **params).results)
+
+    return lower
+
+
+def build_ffi_lowering_function(
+    call_target_name: str,
+    *,
+    operand_layouts: Sequence[Any] | None = None,
+    result_layouts: Sequence[Any] | None = None,
+    backend_config: Mapping[str, Any] | str | None = None,
+    skip_ffi_layout_processing: bool = False,
+    **lowering_args: Any,
+) -> Callable[..., Any]:
+    """Return what `ffi_lowering` does, as a function that gives the MLIR operation itself.
+
+    Args:
+      call_target_name, operand_layouts, result_layouts, backend_config: as of `ffi_lowering`.
+      skip_ffi_layout_processing, **lowering_args: as of `ffi_lowering`.
+
+    >>> build = build_ffi_lowering_function("rms_norm")
+    """
+
+    def build(ctx: Any, *operands: Any, **params: Any) -> Any:
+        from effax.backends.xla import ir
+
+        said: dict[str, Any] = {"api_version": 4, **lowering_args}
+        if said["api_version"] < 4:
+            if params:
+                raise ValueError(
+                    "The use of ffi_call attributes requires a custom call API version of at least "
+                    f"4; got api_version={said['api_version']}."
+                )
+            said["backend_config"] = backend_config or ""
+        elif backend_config is None or isinstance(backend_config, Mapping):
+            attributes = {name: ir.ir_attribute(value) for name, value in params.items()}
+            said["backend_config"] = {**(backend_config or {}), **attributes}
+        else:
+            raise ValueError("When api_version > 4, backend_config must be a dictionary.")
+        said.setdefault("result_types", [ir.aval_to_ir_type(t) for t in ctx.avals_out])
+        if not skip_ffi_layout_processing:
+            said["operand_layouts"] = _minor_to_major(ctx.avals_in, operand_layouts)
+            said["result_layouts"] = _minor_to_major(ctx.avals_out, result_layouts)
+        return ir.custom_call(call_target_name, operands=operands, **said)
+
+    return build
+
+
+def _minor_to_major(
+    types: Sequence[ShapedArray], layouts: Sequence[Any] | None
+) -> list[Sequence[int]]:
+    """The order of axes of each array, as `ffi_lowering` is told them."""
+    from effax.backends.xla.ir import row_major
+
+    return [
+        row_major(t) if x is None else x.major_to_minor[::-1] if isinstance(x, Layout) else x
+        for t, x in zip(types, layouts or [None] * len(types), strict=True)
+    ]
 
 
 def _layouts(

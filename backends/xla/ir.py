@@ -127,30 +127,127 @@ def emit_python_callback(
     """
     from effax.backends.xla.execution_errors import noted
     from effax.backends.xla.lowering.callback import TARGETS
-    from effax.effects.runtime import ir, stablehlo
+    from effax.effects.runtime import ir
 
     index = len(ctx.callbacks)
     ctx.callbacks.append(lambda *arrays: noted(lambda *xs: tuple(callback(*xs)), arrays))
 
-    def row_major(types: Sequence[ShapedArray]) -> Any:
-        made = [np.arange(t.ndim)[::-1].astype(np.int64) for t in types]
-        index_type = ir.IndexType.get()
-        return ir.ArrayAttr.get(
-            [ir.DenseIntElementsAttr.get(x, type=index_type, shape=x.shape) for x in made]
-        )
-
     unsigned = ir.IntegerType.get_unsigned(64)
-    call: Any = stablehlo.CustomCallOp(
-        [aval_to_ir_type(t) for t in result_avals],
-        operands,
-        call_target_name=ir.StringAttr.get(TARGETS[ctx.platforms[0]]),
-        has_side_effect=ir.BoolAttr.get(has_side_effect),
-        backend_config=ir.DictAttr.get({"index": ir.IntegerAttr.get(unsigned, index)}),
-        api_version=i32_attr(4),
-        operand_layouts=row_major(operand_avals),
-        result_layouts=row_major(result_avals),
+    call = custom_call(
+        TARGETS[ctx.platforms[0]],
+        result_types=[aval_to_ir_type(t) for t in result_avals],
+        operands=operands,
+        backend_config={"index": ir.IntegerAttr.get(unsigned, index)},
+        has_side_effect=has_side_effect,
+        api_version=4,
+        operand_layouts=[row_major(t) for t in operand_avals],
+        result_layouts=[row_major(t) for t in result_avals],
     )
     return list(call.results), token, callback
+
+
+def row_major(type: ShapedArray) -> tuple[int, ...]:
+    """The axes of an array from minor to major, where the last one is the most minor."""
+    return tuple(reversed(range(type.ndim)))
+
+
+def custom_call(
+    call_target_name: str,
+    *,
+    result_types: Sequence[Any],
+    operands: Sequence[Any],
+    backend_config: str | bytes | dict[str, Any] = "",
+    has_side_effect: bool = False,
+    result_shapes: Sequence[Any] | None = None,
+    called_computations: Sequence[str] = (),
+    api_version: int = 2,
+    operand_output_aliases: dict[int, int] | None = None,
+    operand_layouts: Sequence[Sequence[int]] | None = None,
+    result_layouts: Sequence[Sequence[int]] | None = None,
+    extra_attributes: dict[str, Any] | None = None,
+) -> Any:
+    """Write a call of a registered function where the rule is.
+
+    Args:
+      call_target_name: the name that it is registered under.
+      result_types: the MLIR types of its results.
+      operands: the values that it is given.
+      backend_config: text, or attributes by name, which `api_version` 4 takes.
+      has_side_effect: whether it is called even if no result is used.
+      result_shapes: values that hold the lengths of results of symbolic shapes.
+      called_computations: names of functions of the module that it calls.
+      api_version: the convention of the call; 4 is the one of `ffi_call`.
+      operand_output_aliases: numbers of operands whose memory a result takes, to its number.
+      operand_layouts, result_layouts: axes of each, from minor to major.
+      extra_attributes: attributes of the operation itself, by name.
+
+    Returns:
+      The operation.
+    """
+    from effax.effects.runtime import ir, stablehlo
+
+    operands = list(operands)
+    attributes = dict(extra_attributes or {})
+    if result_shapes:
+        places = range(len(operands), len(operands) + len(result_shapes))
+        attributes["indices_of_shape_operands"] = dense_int_elements(places)
+        operands += result_shapes
+    aliases = [
+        stablehlo.OutputOperandAlias.get(
+            output_tuple_indices=[] if len(result_types) == 1 else [output],
+            operand_index=operand,
+            operand_tuple_indices=[],
+        )
+        for operand, output in (operand_output_aliases or {}).items()
+    ]
+    call: Any = stablehlo.CustomCallOp(
+        result_types,
+        operands,
+        call_target_name=ir.StringAttr.get(call_target_name),
+        has_side_effect=ir.BoolAttr.get(has_side_effect),
+        backend_config=(
+            ir.DictAttr.get(backend_config)
+            if isinstance(backend_config, dict)
+            else ir.StringAttr.get(backend_config)
+        ),
+        api_version=i32_attr(api_version),
+        called_computations=ir.ArrayAttr.get(
+            [ir.FlatSymbolRefAttr.get(name) for name in called_computations]
+        ),
+        output_operand_aliases=ir.ArrayAttr.get(aliases),
+        **{
+            name: ir.ArrayAttr.get([_order(axes) for axes in layouts])
+            for name, layouts in (
+                ("operand_layouts", operand_layouts),
+                ("result_layouts", result_layouts),
+            )
+            if layouts is not None
+        },
+    )
+    for name, attribute in attributes.items():
+        call.operation.attributes[name] = attribute
+    return call
+
+
+def _order(axes: Sequence[int]) -> Any:
+    """An order of axes as an attribute of a call."""
+    from effax.effects.runtime import ir
+
+    numbers = np.asarray(axes, np.int64)
+    return ir.DenseIntElementsAttr.get(numbers, type=ir.IndexType.get(), shape=numbers.shape)
+
+
+def ir_attribute(value: Any) -> Any:
+    """The MLIR attribute of a static value, by the rules of `ffi.ffi_call`; an attribute as it is.
+
+    An MLIR context is open.
+    """
+    from effax.backends.xla.lowering.foreign import attribute_text
+    from effax.effects.runtime import ir
+
+    if isinstance(value, ir.Attribute):
+        return value
+    return ir.Attribute.parse(attribute_text(value))
 
 
 def __getattr__(name: str) -> Any:

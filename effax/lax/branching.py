@@ -32,6 +32,7 @@ from effax.lax.carrying import (
     same_types,
     with_captures,
 )
+from effax.operands.arguments import bounded, strong
 
 _INT32: Final = np.dtype(np.int32)
 _NONE: Final[Any] = object()
@@ -140,15 +141,9 @@ def switch(
         raise TypeError(f"Index type must be an integer, got {index} as {type.dtype.name}.")
     if len(branches) == 1:
         return branches[0](*operands)
-    return _branch("switch", _int32(index, type), branches, operands)
-
-
-def _int32(x: Any, type: ShapedArray) -> Any:
-    return (
-        x
-        if type.dtype == _INT32 and not type.weak_type
-        else (convert_element_type(x, dtype=_INT32, weak_type=False))
-    )
+    if type.dtype != _INT32:
+        index = bounded(index, 0, len(branches) - 1)
+    return _branch("switch", strong(index), branches, operands)
 
 
 def _described(function: Callable[..., Any]) -> str:

@@ -447,13 +447,14 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     >>> lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
     Array([1., 0.], dtype=float32)
     """
+    number = bool | int | float | complex
+    if isinstance(on_true, number) != isinstance(on_false, number):
+        _check_choices(typeof(pred), typeof(on_true), typeof(on_false))
     try:
         return select_n(pred, on_false, on_true)
     except TypeError as error:
         refused = error
-    number = bool | int | float | complex
-    if isinstance(on_true, number) == isinstance(on_false, number):
-        _check_choices(typeof(pred), typeof(on_true), typeof(on_false))
+    _check_choices(typeof(pred), typeof(on_true), typeof(on_false))
     raise refused
 
 

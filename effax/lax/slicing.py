@@ -148,7 +148,8 @@ def _common_index_dtype(starts: Sequence[Any], lengths: Sequence[int]) -> Any:
     wide = next((d for d in strong if d.kind == "u" and d.itemsize >= 4), None)
     if wide is not None:
         return wide
-    return int64 if any(d.itemsize == 8 for d in strong) else position_dtype(*lengths)
+    arrays = [t.dtype for s, t in zip(starts, types, strict=True) if not isinstance(s, int)]
+    return int64 if any(d.itemsize == 8 for d in arrays) else position_dtype(*lengths)
 
 
 def as_starts(starts: Any, lengths: Sequence[int], wrap: bool | Sequence[bool]) -> list[Any]:

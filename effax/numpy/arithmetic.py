@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,17 @@ from effax.eager.whole import whole
 from effax.effects.effect import LITERALS
 from effax.effects.rows import comparison, elementwise, logical
 from effax.effects.rows.conversion import convert_element_type
+from effax.effects.rows.reduction import reduce_max, reduce_or
 from effax.effects.rows.selection import select_n
-from effax.effects.types import is_bool, is_complex, is_inexact, is_integer, is_unsigned, typeof
+from effax.effects.types import (
+    bit_width,
+    is_bool,
+    is_complex,
+    is_inexact,
+    is_integer,
+    is_unsigned,
+    typeof,
+)
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds, reductions
 from effax.numpy.accumulations import cumprod, cumsum
@@ -238,16 +248,42 @@ def _power(x1: Any, x2: Any) -> Any:
 
 
 def _power_of_integers(x: Any, n: Any) -> Any:
-    """By squaring, for exponents below 64: for larger ones all but 0 and 1 overflow."""
-    vanishing = logical.and_(comparison.eq(x, 0), comparison.ne(n, 0))
-    one = convert_element_type(comparison.eq(x, x), dtype=typeof(x).dtype)
-    result = choose(vanishing, 0, one)
-    for _ in range(6):
+    """By squaring; what overflows wraps around, as in NumPy, whose results JAX's are below 64.
+
+    Of a negative exponent, which NumPy refuses, the last six bits count, as in JAX.
+    """
+    from effax.lax.branching import cond
+    from effax.lax.control import while_loop
+
+    width, signed = bit_width(typeof(n).dtype), typeof(n).dtype.kind != "u"
+    axes = tuple(range(len(typeof(x).shape)))
+
+    def start(x: Any, n: Any) -> tuple[Any, Any, Any]:
+        if signed and width > 6:
+            n = choose(comparison.lt(n, 0), logical.and_(n, 63), n)
+        return convert_element_type(comparison.eq(x, x), dtype=typeof(x).dtype), x, n
+
+    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        result, x, n = state
         odd = comparison.ne(logical.and_(n, 1), 0)
         result = choose(odd, elementwise.mul(result, x), result)
-        x = elementwise.mul(x, x)
-        n = logical.shift_right_logical(n, 1)
-    return result
+        return result, elementwise.mul(x, x), logical.shift_right_logical(n, 1)
+
+    def of_bits(count: int, x: Any, n: Any) -> Any:
+        state = start(x, n)
+        for _ in range(count):
+            state = step(state)
+        return state[0]
+
+    def of_all(x: Any, n: Any) -> Any:
+        unfinished = lambda state: reduce_or(comparison.ne(state[2], 0), axes=axes)  # noqa: E731
+        return while_loop(unfinished, step, start(x, n))[0]
+
+    if width <= 8:
+        return of_bits(width, x, n)
+    # One pass for the usual exponents; a loop makes one for each bit.
+    large = comparison.ge(reduce_max(n, axes=axes), 64)
+    return cond(large, of_all, partial(of_bits, 6), x, n)
 
 
 @whole()

@@ -30,6 +30,8 @@ from effax.numpy.creation import constant
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel, reshape_values
 from effax.operands.arguments import (
+    FAR,
+    bounded,
     broadcast,
     canonical_axes,
     canonical_axis,
@@ -37,7 +39,6 @@ from effax.operands.arguments import (
     check_arrays,
     combine,
     concrete_int,
-    is_static,
     listed,
     pick,
     shape_of,
@@ -143,11 +144,14 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
         axis = tuple(axis)
     if type(shift) is int or (isinstance(shift, tuple) and all(type(s) is int for s in shift)):
         return _roll_static(a, shift, axis)
+    # Each keeps its dtype: in a common one of 32 bits the largest of uint32 would be others.
+    shifts: tuple[Any, ...] = (shift,)
+    most = 1
     if isinstance(shift, list | tuple):
-        shift = np.asarray(shift) if is_static(shift) else concatenate([ravel(s) for s in shift])
-    if len(shape_of(shift)) > 1:
-        raise ValueError(f"roll: shift must be a number or a vector, got shape {shape_of(shift)}")
-    return _roll_dynamic(a, shift, axis)
+        shifts, most = tuple(shift), 0
+    if any(np.ndim(x) > most for x in shifts):
+        raise ValueError(f"roll: shift must be a number or a vector of numbers, got {shift}")
+    return _roll_dynamic(a, shifts, axis)
 
 
 @whole("shift", "axis")
@@ -183,23 +187,16 @@ def _rolled(a: Any, shifts: Sequence[tuple[int, int]]) -> Any:
 
 
 @whole("axis")
-def _roll_dynamic(a: Any, shift: Any, axis: Any) -> Any:
-    lengths = shape_of(a)
+def _roll_dynamic(a: Any, shifts: tuple[Any, ...], axis: Any) -> Any:
+    """Shifts are numbers or vectors of them, each of its own dtype."""
+    shifts = tuple(_single(x, i) for x in shifts for i in range(prod(shape_of(x))))
     if axis is None:
         flat = ravel(a)
-        for i in range(prod(shape_of(shift))):
-            flat = _rolled_by(flat, _single(shift, i), 0)
-        return reshape_values(flat, lengths)
-    axes = [canonical_axis(i, len(lengths)) for i in (axis if isinstance(axis, tuple) else (axis,))]
-    shifts = ravel(shift)
-    if shape_of(shifts)[0] == 1:
-        shifts = broadcast(shifts, (len(axes),))
-    elif len(axes) == 1:
-        axes = axes * shape_of(shifts)[0]
-    if shape_of(shifts)[0] != len(axes):
-        raise ValueError(f"roll: {shape_of(shifts)[0]} shifts for {len(axes)} axes")
-    for i, along in enumerate(axes):
-        a = _rolled_by(a, _single(shifts, i), along)
+        for shift in shifts:
+            flat = _rolled_by(flat, shift, 0)
+        return reshape_values(flat, shape_of(a))
+    for along, shift in _shifts(shifts, axis, len(shape_of(a))):
+        a = _rolled_by(a, shift, along)
     return a
 
 
@@ -488,7 +485,7 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
     """Each kept element moves up by the number of places before it: found by sorting those."""
     (arr, axis), places = _along(arr, axis), ravel(places)
     n, count = shape_of(arr)[axis], shape_of(places)[0]
-    places = cast(places, int32)
+    places = bounded(places, high=max(n, FAR))
     negative = comparison.lt(places, 0)
     places = selection.select_n(negative, places, elementwise.add(places, n))
     from effax.effects.rows.sorting import sort
@@ -537,8 +534,10 @@ def insert(
     if not is_integer(typeof(obj).dtype):
         raise ValueError(f"insert: positions must be integers, got {typeof(obj).dtype}")
     if not isinstance(obj, Carrier):
-        places = np.atleast_1d(np.asarray(obj))
-        obj = constant(places.astype(np.int32))
+        # Beyond the array is at its end.
+        ends = np.minimum(np.ravel(obj), max(n, FAR))
+        ends = ends if ends.dtype.kind == "u" else np.maximum(ends, -FAR)
+        obj = constant(ends.astype(np.int32))
     return _insert(arr, obj, values, axis, scalar)
 
 
@@ -549,7 +548,7 @@ def _insert(arr: Any, places: Any, values: Any, axis: int | None, scalar: bool) 
     values = cast(values, typeof(arr).dtype, typeof(arr).weak_type)
     lengths = shape_of(arr)
     n = lengths[axis]
-    places = cast(ravel(places), int32)
+    places = bounded(ravel(places), high=max(n, FAR))
     places = selection.select_n(comparison.lt(places, 0), places, elementwise.add(places, n))
     rows = values if len(shape_of(values)) else reshape_values(values, (1,))
     if scalar:

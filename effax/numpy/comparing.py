@@ -18,7 +18,7 @@ from effax.keys.decorators import all_equal_keys, answers_keys, equal_keys, same
 from effax.numpy import folds
 from effax.numpy.arithmetic import choose, dtype_of
 from effax.numpy.universal import universal
-from effax.operands.arguments import cast, refuse_out
+from effax.operands.arguments import cast, refuse_out, strong_unless_scalar
 from effax.operands.promoting import (
     array,
     arraylike,
@@ -159,7 +159,7 @@ def truth(x: Any) -> Any:
 def _truths(name: str, *xs: Any) -> tuple[Any, ...]:
     opened = arraylike(name, *xs)
     lattice_result([typeof(x) for x in opened])  # raises for dtypes that can't be promoted together
-    truths = [truth(array(x)) for x in opened]
+    truths = [strong_unless_scalar(truth(array(x))) for x in opened]
     return broadcast_to_common(*truths, name=name)
 
 

@@ -10,7 +10,7 @@ from effax.effects.types import (
     typeof,
 )
 from effax.effects.value import Array, ArrayLike
-from effax.operands.arguments import canonical_axis, check_arrays
+from effax.operands.arguments import canonical_axis, check_arrays, strong
 from effax.operands.promoting import broadcast_to_common, promote_dtypes
 
 
@@ -69,7 +69,7 @@ def cross(
 
     if len(u) == len(v) == 2:
         return minor(0, 1)
-    parts = [minor(1, 2), minor(2, 0), minor(0, 1)]
+    parts = [strong(minor(i, j)) for i, j in ((1, 2), (2, 0), (0, 1))]
     ndim = typeof(parts[0]).ndim
     place = canonical_axis(axisc, ndim + 1)
     return shape.concatenate(*(shape.expand_dims(p, (place,)) for p in parts), axis=place)

@@ -13,7 +13,7 @@ from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds
 from effax.numpy.arithmetic import choose
 from effax.numpy.universal import universal
-from effax.operands.arguments import shape_of, strong
+from effax.operands.arguments import strong, strong_unless_scalar
 from effax.operands.promoting import promote_inexact, strong_unless_all_weak, unary_inexact
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     operands = promote_inexact(x1, x2, name="logaddexp2", arrays=True)
     total = transcendental.logaddexp(*(elementwise.mul(x, unit) for x in operands))
     result = elementwise.div(total, unit)
-    return strong(result) if shape_of(result) else strong_unless_all_weak(result, x1, x2)
+    return strong_unless_scalar(strong_unless_all_weak(result, x1, x2))
 
 
 @whole()
@@ -181,12 +181,13 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     ratio = elementwise.div(smaller, choose(nothing, 1.0, larger))
     root = elementwise.sqrt(elementwise.add(elementwise.square(ratio), 1.0))
     result = choose(nothing, larger, elementwise.mul(larger, root))
-    return strong_unless_all_weak(choose(infinite, math.inf, result), *given)
+    result = choose(infinite, math.inf, result)
+    return strong_unless_scalar(strong_unless_all_weak(result, *given))
 
 
 def _times(x: Any, constant: float) -> Any:
-    """Times a constant; more than one number becomes strongly typed by it, as in JAX."""
-    return elementwise.mul(strong(x) if typeof(x).shape else x, constant)
+    """Times a constant."""
+    return elementwise.mul(strong_unless_scalar(x), constant)
 
 
 @whole()

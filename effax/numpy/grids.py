@@ -26,7 +26,9 @@ from effax.numpy.even_spacing import arange, linspace
 from effax.numpy.joining import concatenate, stack
 from effax.numpy.manipulation import moveaxis, ravel, reshape_values
 from effax.operands.arguments import (
+    FAR,
     asked_dtype,
+    bounded,
     broadcast,
     canonical_axis,
     cast,
@@ -86,7 +88,8 @@ def eye(
         raise TypeError(f"eye: k must be a scalar, got {k}")
     if isinstance(k, float):
         raise TypeError(f"eye: k must be an integer, got {k}")
-    result = _eye(rows, columns, k if isinstance(k, int) else cast(k, np.dtype(np.int32)), kind)
+    k = min(max(k, -FAR), FAR) if isinstance(k, int) else bounded(k)
+    result = _eye(rows, columns, k, kind)
     return on_device(result, device)
 
 
@@ -122,7 +125,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     check_arrays("tri", k)
     if not is_integer(typeof(k).dtype) or shape_of(k):
         raise TypeError(f"tri: k must be an integer scalar, got {k}")
-    return cast(below(rows, columns, cast(k, np.dtype(np.int32))), kind)
+    return cast(below(rows, columns, bounded(k)), kind)
 
 
 def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
@@ -131,7 +134,8 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     if type.ndim < 2:
         raise ValueError(f"Argument to jnp.{name} must be at least 2D")
     k = concrete_int(k, f"the k of {name}")
-    mask = broadcast(below(type.shape[-2], type.shape[-1], k if lower else k - 1), type.shape)
+    k = min(max(k if lower else k - 1, -FAR), FAR)
+    mask = broadcast(below(type.shape[-2], type.shape[-1], k), type.shape)
     zeros = zeros_like(m)
     return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)
 

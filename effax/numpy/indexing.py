@@ -264,7 +264,7 @@ for _name in ("add", "sub", "mul", "truediv", "pow"):
 @whole()
 def _ones_like(x: Array) -> Array:
     type = typeof(x)
-    return shape.full(type.shape, 1, type.dtype)
+    return cast(shape.full(type.shape, 1, type.dtype), type.dtype, type.weak_type)
 
 
 @whole("skeleton", "mode", "fill_value", "indices_are_sorted", "unique_indices", "wrap")

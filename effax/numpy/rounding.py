@@ -27,7 +27,14 @@ from effax.effects.types import (
 from effax.effects.value import Array, ArrayLike
 from effax.interpreters.composites.barrier import barrier
 from effax.numpy.arithmetic import choose
-from effax.operands.arguments import cast, known_index, refuse_out, strong
+from effax.operands.arguments import (
+    bounded,
+    cast,
+    known_index,
+    refuse_out,
+    strong,
+    strong_unless_scalar,
+)
 from effax.operands.promoting import (
     array,
     arraylike,
@@ -140,6 +147,7 @@ def _round(a: Any, decimals: int) -> Any:
     if is_complex(dtype):
         parts = complex.real(a), complex.imag(a)
         return complex.complex(*(strong(_round(x, decimals)) for x in parts))
+    a = strong_unless_scalar(a)
     wide = cast(a, float32, typeof(a).weak_type) if bit_width(dtype) < 32 else a
     return cast(_round_scaled(wide, decimals), dtype, typeof(a).weak_type)
 
@@ -199,7 +207,7 @@ def signbit(x: ArrayLike, /) -> Array:
         x = bits_of(x)
     elif is_complex(dtype):
         raise ValueError(f"jnp.signbit is not well defined for {dtype}")
-    return comparison.lt(x, 0)
+    return strong(comparison.lt(x, 0))
 
 
 def bits_of(x: Any) -> Any:
@@ -222,7 +230,8 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if is_complex(typeof(x1).dtype):
         raise TypeError("copysign does not support complex-valued inputs")
     size = elementwise.abs(x1)
-    return choose(comparison.lt(bits_of(x2), 0), elementwise.neg(size), size)
+    result = choose(comparison.lt(bits_of(x2), 0), elementwise.neg(size), size)
+    return strong_unless_all_weak(result, x1, x2)
 
 
 @whole()
@@ -324,11 +333,11 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     given = typeof(x1).dtype, typeof(x2).dtype
     if is_complex(given[0]) or is_inexact(given[1]):
         raise ValueError(f"ldexp not supported for input types {given}")
-    x1, n = broadcast_to_common(unary_inexact("ldexp", x1), cast(x2, int32), name="ldexp")
-    info = finfo(typeof(x1).dtype)
+    x1 = unary_inexact("ldexp", x1)
     # Beyond this every result is zero or infinite, and three factors of two reach this far.
-    limit = 3 * (int(info.maxexp) - 2)
-    return _scaled(x1, elementwise.min(elementwise.max(n, -limit), limit), 3)
+    limit = 3 * (int(finfo(typeof(x1).dtype).maxexp) - 2)
+    x1, n = broadcast_to_common(x1, bounded(x2, -limit, limit), name="ldexp")
+    return _scaled(x1, n, 3)
 
 
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
@@ -368,4 +377,4 @@ def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = promote_inexact(x1, x2, name="heaviside", arrays=True, any_rank=True)
     at_zero = choose(comparison.ne(x1, x1), x1, x2)
     step = choose(comparison.lt(x1, 0.0), 0.0, choose(comparison.gt(x1, 0.0), 1.0, at_zero))
-    return strong(step) if typeof(step).ndim else strong_unless_all_weak(step, *given)
+    return strong_unless_scalar(strong_unless_all_weak(step, *given))

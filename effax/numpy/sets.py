@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from effax.eager.whole import whole
 from effax.effects.rows import comparison, elementwise, logical, selection, shape
 from effax.effects.rows.sorting import sort
-from effax.effects.types import bool_, int32, is_complex, typeof
+from effax.effects.types import bool_, int32, is_complex, is_inexact, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel, reshape_values
@@ -214,7 +214,10 @@ def _lone_ones(one: Any, other: Any) -> tuple[Any, Any]:
 
 @whole()
 def _odd_ones(one: Any, other: Any) -> tuple[Any, Any]:
-    """All elements in order; true where one is the first of its kind and is in one array only."""
+    """All elements in order; true where one is the first of its kind and is in one array only.
+
+    A NaN is in its array only, one for each array that has any, as NumPy has it.
+    """
     one, other = promote_dtypes(one, other)
     n, m = shape_of(one)[0], shape_of(other)[0]
     source = shape.concatenate(shape.full((n,), 0, int32), shape.full((m,), 1, int32), axis=0)
@@ -224,7 +227,13 @@ def _odd_ones(one: Any, other: Any) -> tuple[Any, Any]:
     last = elementwise.sub(searchsorted(values, values, side="right"), 1)
     same = comparison.eq(pick(source, first, 0), pick(source, last, 0))
     positions = shape.iota(dtype=int32, shape=(n + m,), dimension=0)
-    return values, logical.and_(same, comparison.eq(first, positions))
+    is_first = comparison.eq(first, positions)
+    mask = logical.and_(same, is_first)
+    if is_inexact(typeof(values).dtype):
+        before = pick(source, elementwise.max(elementwise.sub(positions, 1), 0), 0)
+        of_its_array = logical.or_(is_first, comparison.ne(source, before))
+        mask = logical.or_(mask, logical.and_(comparison.ne(values, values), of_its_array))
+    return values, mask
 
 
 @overload

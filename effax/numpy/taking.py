@@ -42,8 +42,10 @@ def _wrapped(indices: Any, length: int) -> Any:
     """Indices modulo the length of the axis."""
     from effax.numpy.arithmetic import remainder
 
-    dtype = index_dtype(indices, length)
-    return remainder(cast(indices, dtype), position(length, dtype))
+    given, dtype = typeof(indices).dtype, np.dtype(index_dtype(indices, length))
+    # Unsigned ones that a signed dtype of their width can't hold are divided as they are.
+    own = given if given.kind == "u" and given.itemsize >= dtype.itemsize else dtype
+    return cast(remainder(cast(indices, own), position(length, own)), dtype)
 
 
 @whole("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from effax.backends.xla.array import Array
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
-from effax.effects.rows import conversion, shape
+from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
-from effax.effects.types import is_inexact, typeof, user_dtype
+from effax.effects.types import bit_width, int32, is_inexact, typeof, user_dtype
 from effax.effects.value import Value, is_symbolic_length, length
 
 
@@ -199,9 +199,29 @@ def combine(effect: Effect, *xs: Any) -> Any:
     return effect(*(x if type(x) in LITERALS else broadcast(x, lengths) for x in xs))
 
 
+FAR: Final = 2**30
+"""A distance beyond all axes of two, half of the greatest int32."""
+
+
+def bounded(x: Any, low: int = -FAR, high: int = FAR) -> Any:
+    """Integers as int32, cut to a range in which it holds them, its own wider than 32 bits too."""
+    if isinstance(x, int):
+        return shape.scalar(min(max(x, low), high), int32)
+    dtype = typeof(x).dtype
+    if bit_width(dtype) < 32:
+        x, dtype = cast(x, int32), int32
+    x = elementwise.min(x, high)
+    return cast(x if dtype.kind == "u" else elementwise.max(x, low), int32)
+
+
 def strong(x: Any) -> Any:
     """The value without weakness of its dtype."""
     return cast(x, typeof(x).dtype)
+
+
+def strong_unless_scalar(x: Any) -> Any:
+    """The value; more than one number without weakness, as JAX's constants of its shape make it."""
+    return strong(x) if shape_of(x) else x
 
 
 def number_of_elements(number: Any, dtype: Any) -> Any:

@@ -268,7 +268,8 @@ _floats: Final[dict[ShapedArray, bool]] = {}
 def direct(x: Any, y: Any) -> bool:
     """Whether two operands can go to an arithmetic effect as they are. Quick; False when unsure.
 
-    So it is for two values of one type, and for a value and a Python number of its kind.
+    So it is for two values of one type, and for a value and a Python number of its kind. With a
+    number, a weak type may not have the default width: it goes the other way.
     """
     one, other = getattr(x, "type", None), getattr(y, "type", None)
     if one is other:
@@ -285,7 +286,7 @@ def _fits(number: Any, type_: Any) -> bool:
     kind = type(number)
     if kind is float:
         return type_ in _floats
-    return kind is int and 0 <= number < 128 and type_ in _numbers
+    return kind is int and 0 <= number < 128 and type_ in _numbers and not type_.weak_type
 
 
 def learn(x: Any, y: Any) -> None:
@@ -295,5 +296,5 @@ def learn(x: Any, y: Any) -> None:
             type = value.type
             if not is_bool(type.dtype):
                 keep(_numbers, type, True)
-            if is_inexact(type.dtype):
+            if is_inexact(type.dtype) and not type.weak_type:
                 keep(_floats, type, True)

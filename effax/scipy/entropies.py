@@ -81,7 +81,7 @@ def entr(x: ArrayLike) -> Array:
     @custom_jvp
     def function(x: Array) -> Array:
         positive = jnp.where(x > 0, x, 1)
-        elsewhere = jnp.where(x == 0, 0, jnp.where(jnp.isnan(x), math.nan, -math.inf))
+        elsewhere = jnp.where((x == 0) | jnp.isnan(x), jnp.abs(x), jnp.full_like(x, -math.inf))
         return jnp.where(x > 0, -positive * jnp.log(positive), elsewhere)
 
     function.defjvps(lambda t, value, x: t * (-1 - jnp.log(x)))

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import effax
+import effax.ffi
 import effax.numpy as jnp
 from effax import core
+from effax.experimental.layout import Layout
 from effax.extend.core import Primitive
 from effax.interpreters import ad, batching, mlir
 
@@ -254,3 +256,53 @@ def test_the_state_of_tracing():
     f(1.0)
     assert seen == [(False, True)]
     assert outside == get_opaque_trace_state()
+
+
+def test_a_lowering_may_call_a_registered_function():
+    p = Primitive("geqrf")
+    p.multiple_results = True
+    p.def_abstract_eval(lambda a: [a, effax.core.ShapedArray(a.shape[:-1], a.dtype)])
+    by_columns = {"operand_layouts": [(0, 1)], "result_layouts": [(0, 1), None]}
+    lowering = effax.ffi.ffi_lowering("lapack_sgeqrf_ffi", **by_columns)
+    mlir.register_lowering(p, lowering, platform="cpu")
+    a = np.array([[3, 1], [4, 2]], "f4")
+    r, tau = effax.jit(p.bind)(a)
+    assert tau.shape == (2,)
+    np.testing.assert_allclose(np.abs(np.triu(r)), np.abs(np.linalg.qr(a)[1]), rtol=1e-5)
+
+
+def test_what_a_lowering_says_of_a_registered_function():
+    p = Primitive("told")
+    p.def_abstract_eval(lambda a, **config: a)
+
+    def rule(ctx, *operands, **config):
+        return effax.ffi.ffi_lowering(
+            "told_ffi",
+            operand_layouts=[(0, 1)],
+            result_layouts=[Layout((0, 1))],
+            operand_output_aliases={0: 0},
+            has_side_effect=True,
+            extra_attributes={"said": mlir.ir_attribute(("by", 2))},
+        )(ctx, *operands, **config)
+
+    mlir.register_lowering(p, rule)
+    text = effax.jit(lambda a: p.bind(a, eps=0.5, n=3)).lower(jnp.ones((2, 3))).as_text()
+    for said in (
+        "custom_call @told_ffi",
+        "api_version = 4",
+        "eps = 5.000000e-01 : f64, n = 3 : i64",
+        "has_side_effect = true",
+        "operand_layouts = [dense<[0, 1]>",
+        "result_layouts = [dense<[1, 0]>",
+        "operand_index = 0",
+        'said = ["by", 2]',
+    ):
+        assert said in text
+
+
+def test_conventions_before_the_fourth_take_text_and_no_parameters():
+    build = effax.ffi.build_ffi_lowering_function
+    with pytest.raises(ValueError, match="at least 4; got api_version=2"):
+        build("told", api_version=2)(None, n=3)
+    with pytest.raises(ValueError, match="must be a dictionary"):
+        build("told", backend_config="text")(None)

@@ -1000,7 +1000,13 @@ TABLE = [
         "jnp.ldexp jvp|jnp.ldexp vjp",
         "value",
     ),
-    Forgiven("padding is a number of the result, NaN or another", "jnp.setxor1d*", "value", "nan"),
+    Forgiven(
+        "padding is a number of the result, NaN or another",
+        "jnp.setxor1d*",
+        "value",
+        "nan",
+        code="size=(?!.*fill_value)",
+    ),
     Forgiven(
         "a NaN's tangent is NaN",
         "jnp.divide* jvp|jnp.true_divide* jvp",
@@ -1120,7 +1126,6 @@ TABLE = [
     Forgiven(
         "a weak array stays in its dtype", "large jnp.median*|lax.linalg.qr*", "dtype", "^float32"
     ),
-    Forgiven("rounding leaves a weak type weak", "jnp.round*", "weak", "negative|decimals|float32"),
     Forgiven("as weak as the values", "jsp.special.kl_div*|jsp.stats.multivariate*", "weak"),
     Forgiven(
         "an imaginary part is not dropped in silence",
@@ -1366,7 +1371,6 @@ TABLE = [
         "shape",
         code=r"percentile.0\.5",
     ),
-    Forgiven("rounding leaves a weak type weak", "Array.round", "weak"),
     Forgiven(
         "an imaginary number among floats is strong",
         "jsp.stats.logistic.*|nn.mish",

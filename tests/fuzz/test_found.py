@@ -57,6 +57,21 @@ jnp.nan_to_num(jnp.array([jnp.nan, 3]), nan=jnp.ones((2, 1))).tolist() | [[1.0, 
 jsp.stats.poisson.pmf(jnp.inf, jnp.array([0.5, 3.0])) | Array([0., 0.], dtype=float32)
 nn.dot_product_attention(*3 * [jnp.ones((1, 2, 1, 1))], query_seq_lengths=[1]).tolist() | [[[[1.0]], [[0.0]]]]
 random.choice(random.key(0), jnp.arange(2), p=jnp.array([0, 1], "int4")) | Array(1, dtype=int32)
+jnp.setxor1d(jnp.array([1, jnp.nan, 2, jnp.nan]), jnp.array([2, jnp.nan])) | Array([ 1., nan, nan], dtype=float32)
+jnp.setxor1d(jnp.array([jnp.nan]), jnp.array([2.0]), size=3, fill_value=0) | Array([ 2., nan,  0.], dtype=float32)
+jnp.hypot(weak, weak).weak_type, jnp.hypot(1, 2).weak_type | (False, True)
+jnp.cross(weak, weak) | Array([0, 0, 0], dtype=int32)
+jnp.logical_and(weak, weak), jnp.logical_not(weak).weak_type | (Array([ True,  True,  True], dtype=bool), False)
+jnp.copysign(weak, jnp.ones(3)) | Array([2., 2., 2.], dtype=float32)
+jnp.round(weak / 3, 1), jnp.round(1.25, 1) | (Array([0.7, 0.7, 0.7], dtype=float32), Array(1.2, dtype=float32, weak_type=True))
+weak.at[0].divide(2), (weak / 2).at[0].power(2) | (Array([1., 2., 2.], dtype=float32, weak_type=True), Array([1., 1., 1.], dtype=float32, weak_type=True))
+jnp.ldexp(jnp.float32(1.5), jnp.uint32(2**32 - 1)) | Array(inf, dtype=float32)
+jnp.tri(2, k=2**31 - 1).tolist(), jnp.tril(jnp.ones((1, 2)), -(2**31)).tolist() | ([[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0]])
+jnp.eye(2, k=-(2**31)).any(), jnp.insert(jnp.zeros(1), 2**31 - 1, 1) | (Array(False, dtype=bool), Array([0., 1.], dtype=float32))
+jnp.take(jnp.arange(6), jnp.uint32(2**31 + 5), mode="wrap"), jnp.put(jnp.arange(2), jnp.uint32(2**32 - 1), 9, mode="wrap", inplace=False) | (Array(1, dtype=int32), Array([0, 9], dtype=int32))
+jnp.roll(jnp.arange(6), (jnp.uint32(2**31 + 5), 1), (0, 0)) | Array([4, 5, 0, 1, 2, 3], dtype=int32)
+jnp.power(3, jnp.array([63, 64, 100])), jnp.power(2, jnp.array([65])) | (Array([2111105451, 2038349057, -818408495], dtype=int32), Array([0], dtype=int32))
+lax.switch(jnp.uint32(2**32 - 1), [lambda: 1, lambda: 2]) | Array(2, dtype=int32, weak_type=True)
 lax.reshape(jnp.arange(6).reshape(2, 3), (2, 3), (1, 0)).tolist() | [[0, 3, 1], [4, 2, 5]]
 jnp.histogram(jnp.ones(2), jnp.array([0, 3], "bfloat16"))[1].dtype | dtype('float32')
 jsp.ndimage.map_coordinates(jnp.eye(2), [jnp.zeros(1), jnp.ones(1, "uint2")], 0) | Array([0.], dtype=float32)
@@ -82,6 +97,7 @@ lax.conv_transpose_shape_tuple((1, 1, 2), (1, [1], 1), (1,), "SAME", None) | int
 lax.split(jnp.arange(5), (2.0, 3)) | as an integer: split argument `sizes` is 2.0
 lax.reduce_precision(1.0, 8.0, 23) | as an integer: reduce_precision argument `exponent_bits` is 8.0
 lax.integer_pow(1.0, 2.0) | as an integer: integer_pow argument `y` is 2.0
+lax.select(True, 2.0, jnp.ones(3)) | same shapes
 jnp.repeat(jnp.zeros(0), jnp.ones(2, int), total_repeat_length=2) | broadcast
 random.uniform(random.key(0), (), "float8_e8m0fnu") | that have a mantissa, not in float8_e8m0fnu
 random.geometric(random.key(0), jnp.ones((), "float4_e2m1fn")) | that have a mantissa
@@ -107,7 +123,13 @@ def test_an_expression_is_refused(expression: str, message: str) -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        *(jsp.special.logit, jsp.special.ndtri, jnp.trapezoid, jsp.integrate.trapezoid),
+        *(
+            jsp.special.entr,
+            jsp.special.logit,
+            jsp.special.ndtri,
+            jnp.trapezoid,
+            jsp.integrate.trapezoid,
+        ),
         *(lambda x: jsp.special.kl_div(x, x), lambda x: jsp.special.rel_entr(x, x)),
     ],
 )
@@ -116,3 +138,24 @@ def test_weak_numbers_of_32_bits_stay_so(function) -> None:
         narrow = jnp.full(4, 0.3, jnp.float32)
         given = convert_element_type(narrow, dtype=narrow.dtype, weak_type=True)
         assert function(given).dtype == "float32"
+
+
+def test_a_weak_number_of_32_bits_and_a_number_of_python_meet_in_64_compiled_too() -> None:
+    narrow = lax.broadcast(2, (3,))
+    with effax.enable_x64(True):
+        assert (narrow + 1).dtype == effax.jit(lambda x: x + 1)(narrow).dtype == "int64"
+
+
+@pytest.mark.parametrize("weak", [False, True])
+def test_places_of_64_bits_keep_their_upper_half(weak: bool) -> None:
+    with effax.enable_x64(True):
+        one = jnp.asarray(2**32 + 1)
+        far = convert_element_type(one, dtype=one.dtype, weak_type=weak)
+        x = jnp.arange(4)
+        assert lax.dynamic_slice(x, (far,), (2,)).tolist() == [2, 3]
+        assert lax.dynamic_slice(x, (-far,), (2,)).tolist() == [0, 1]
+        assert lax.dynamic_update_slice(x, x[:1], (far,)).tolist() == [0, 1, 2, 0]
+        assert jnp.insert(x, far, 7).tolist() == [0, 1, 2, 3, 7]
+        assert jnp.ldexp(1.5, -far) == 0
+        assert lax.switch(far, [lambda: 1, lambda: 2, lambda: 3]) == 3
+        assert lax.switch(-far, [lambda: 1, lambda: 2, lambda: 3]) == 1

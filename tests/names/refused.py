@@ -44,7 +44,6 @@ REFUSED = {
     "jax.experimental.EArray": _INTERNAL,
     "jax.experimental.cur_qdd": _INTERNAL,
     "jax.experimental.primal_tangent_dtype": _INTERNAL,
-    "jax.ffi.*lowering*": "for rules of primitives written with MLIR's bindings; ffi_call lowers",
     "jax.ffi.register_ffi_type_id": "deprecated in JAX: register_ffi_type",
     "jax.example_libraries.optimizers.*": _IMPORTED,
     "jax.thread_guard": _THREADS,

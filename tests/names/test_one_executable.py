@@ -48,7 +48,7 @@ READING = {
 SEVERAL = {
     "runs the user's function, effect by effect": """
         lax.associative_scan lax.scatter_apply numpy.apply_along_axis
-        numpy.mask_indices numpy.piecewise scipy.sparse.linalg.bicgstab scipy.sparse.linalg.cg
+        numpy.mask_indices numpy.piecewise
         scipy.sparse.linalg.gmres""",
     "makes the predicate a number before the branches run": "lax.cond",
 }
