@@ -1474,7 +1474,12 @@ TABLE = [
     ),
     Forgiven("the least number where there is no infinity", "jax.ops.segment_m*", "value", "nan"),
     Forgiven("parts of numbers of many digits", "jsp.signal.detrend*", "value", values="extreme"),
-    Forgiven("JAX's empty arrays have no fill", "Array.nonzero", "value", code="fill_value=-1"),
+    Forgiven(
+        "JAX's empty arrays have no fill",
+        "Array.nonzero*|jnp.*nonzero*|jnp.argwhere*|jnp.where*",
+        "value",
+        code="fill_value=-1",
+    ),
     Forgiven("an axis is an integer", "lax.cum*|lax.dynamic_*_in_dim", "refuses", code=r"-?\d\.5"),
     Forgiven("counts are real", "random.binomial", "refuses", code=r"\dj"),
     Forgiven(
@@ -1490,6 +1495,56 @@ TABLE = [
     Forgiven("beside a pole", "jsp.special.gamma vjp", "value", dtypes=COMPLEX, values="among"),
     Forgiven(
         "of numbers that overflow", "large nn.softplus*", "value", dtypes=COMPLEX, values="bits"
+    ),
+    Forgiven(
+        "of equal numbers any may be first",
+        "lax.approx_m*",
+        "value",
+        why=r"^[\[\]\d, ]+ instead",
+        code=r"_k\(a, 1\)",
+        dtypes="float32 float64 float16 bfloat16",
+    ),
+    Forgiven(
+        "one number lies on an edge of a compiled bin", "jnp.histogram", "value", code=r"gram\(a\)$"
+    ),
+    Forgiven("a NaN's tangent is NaN", "jnp.min jvp|jnp.max jvp", "value", "^nan instead"),
+    Forgiven(
+        "of one sample there is no area", "jsp.integrate.trapezoid", "value", "0.0.* of nan|nan"
+    ),
+    Forgiven(
+        "JAX's slope of eigenvalues chosen by number is wrong, by differences of SciPy's",
+        "jsp.linalg.eigh_tridiagonal *",
+        "value",
+        code="select=",
+    ),
+    Forgiven(
+        "a recurrence that does not reach so far has no digits",
+        "jsp.special.bessel_jn*",
+        "value",
+        values="extreme edges among bits within",
+        why="nan",
+    ),
+    Forgiven(
+        "trigamma is positive on the left too",
+        "lax.digamma vjp|lax.digamma jvp|jsp.special.digamma vjp|jsp.special.digamma jvp",
+        "value",
+    ),
+    Forgiven(
+        "exponents of more than six bits, and what wraps around",
+        "jnp.power*",
+        "value",
+        dtypes="int8 int16 int32 int64 uint8 uint16 uint32 uint64",
+        values="extreme",
+    ),
+    Forgiven(
+        "what is infinite on the way is NaN in some elements",
+        "jsp.linalg.solve_sylvester*|lax.batch_matmul*|jnp.linalg.tensorsolve*",
+        "value",
+        why="nan|inf",
+        values="extreme",
+    ),
+    Forgiven(
+        "numbers below 0 don't fit, as NumPy says", "jnp.full*", "refuses", why="^OverflowError"
     ),
 ]
 

@@ -194,6 +194,10 @@ def test_bessel_functions():
         np.testing.assert_allclose(slope, scipy.special.jvp(1, 2.0), 1e-10)
     with pytest.raises(TypeError):
         special.bessel_jn(1j, v=1)
+    # Above the order that the recurrence begins with it would give 1.57 at 128.
+    few = special.bessel_jn(jnp.array([36.0, 38.0, -128.0]), v=0)[0]
+    np.testing.assert_allclose(few, [scipy.special.jv(0, 36), np.nan, np.nan], 1e-3)
+    assert np.isnan(effax.grad(lambda z: special.bessel_jn(z, v=1)[1])(60.0))
 
 
 def test_spherical_harmonics():
