@@ -77,9 +77,12 @@ def _number(name: str, default: float, text: str) -> Option:
 
     def check(value: Any) -> Any:
         try:
-            return kind(value)
+            number = kind(value)
         except (TypeError, ValueError):
-            raise ValueError(f"{name} must be of type {kind.__name__}, got {value!r}") from None
+            number = None
+        if number is None or (isinstance(value, float) and number != value):
+            raise ValueError(f"{name} must be of type {kind.__name__}, got {value!r}")
+        return number
 
     return Option(name, default, text, check, lambda text: text)
 
@@ -177,8 +180,21 @@ fast_paths = Option(
     str,
     str,
 )
+
+
+def _device_or_platform(value: Any) -> Any:
+    if value is None or hasattr(value, "platform") or hasattr(value, "placement"):
+        return value
+    if value in ("cpu", "gpu", "tpu", "cuda", "rocm"):
+        return value
+    raise ValueError(
+        "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) "
+        f"or a platform name string like 'cpu' or 'gpu', got: {value!r}"
+    )
+
+
 default_device = Option(
-    "default_device", None, "where arrays and results go", lambda value: value, lambda text: text
+    "default_device", None, "where arrays and results go", _device_or_platform, lambda text: text
 )
 
 # Public names of settings that choose between ways of JAX's.

@@ -207,3 +207,15 @@ def test_choices_accept_members_of_enumerations():
     with numpy_rank_promotion(Mode.RAISE):
         assert config.numpy_rank_promotion == "raise"
         assert type(config.numpy_rank_promotion) is str
+
+
+def test_a_default_device_is_a_device_or_the_name_of_a_platform():
+    import effax
+
+    for wrong in ("garbage", 3, [1]):
+        with pytest.raises(ValueError, match="either a Device object"):
+            effax.config.update("jax_default_device", wrong)
+        with pytest.raises(ValueError, match="either a Device object"), effax.default_device(wrong):
+            pass
+    with effax.default_device("cpu"), effax.default_device(effax.devices()[0]):
+        assert effax.numpy.zeros(1).device == effax.devices()[0]

@@ -400,3 +400,12 @@ def test_a_matrix_says_its_shape_and_kind():
     assert not jnp.iscomplexobj(matrix) and jnp.isrealobj(matrix)
     with pytest.raises(TypeError, match="sin requires ndarray or scalar"):
         jnp.sin(matrix)
+
+
+def test_functions_of_a_format_are_in_its_module_too():
+    from effax.experimental.sparse import bcoo, bcsr
+
+    assert bcoo.bcoo_dot_general is sparse.bcoo_dot_general
+    assert bcsr.bcsr_todense is sparse.bcsr_todense
+    with pytest.raises(AttributeError, match=r"sparse\.bcsr' has no attribute 'bcoo_todense'"):
+        bcsr.bcoo_todense  # noqa: B018

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -336,3 +336,22 @@ class BCOO(JAXSparse):
         from effax.experimental.sparse.products import matmul
 
         return matmul(other, self)
+
+
+def of_the_package(prefix: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module: functions of a format, which JAX has beside its class."""
+
+    def find(name: str) -> Any:
+        from effax.experimental import sparse
+
+        found = getattr(sparse, name, None) if name.startswith(prefix) else None
+        if found is None:
+            raise AttributeError(
+                f"module 'effax.experimental.sparse.{prefix[:-1]}' has no attribute {name!r}"
+            )
+        return found
+
+    return find
+
+
+__getattr__ = of_the_package("bcoo_")

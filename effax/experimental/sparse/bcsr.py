@@ -9,7 +9,7 @@ import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.value import Array
 from effax.experimental.sparse.batches import over_batches, shape_in_batches, whole_batches
-from effax.experimental.sparse.bcoo import BCOO, JAXSparse
+from effax.experimental.sparse.bcoo import BCOO, JAXSparse, of_the_package
 from effax.experimental.sparse.compiling import compiled
 from effax.experimental.sparse.duplicates import bcoo_sort_indices
 from effax.experimental.sparse.elements import (
@@ -306,3 +306,6 @@ def bcsr_dot_general(
         precision=precision,
         preferred_element_type=preferred_element_type,
     )
+
+
+__getattr__ = of_the_package("bcsr_")
