@@ -188,8 +188,8 @@ def _device_or_platform(value: Any) -> Any:
     if value in ("cpu", "gpu", "tpu", "cuda", "rocm"):
         return value
     raise ValueError(
-        "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) "
-        f"or a platform name string like 'cpu' or 'gpu', got: {value!r}"
+        "default_device must be passed either a Device object (e.g. `effax.devices('cpu')[0]`) or "
+        f"a platform name string like 'cpu' or 'gpu', got: {value!r}"
     )
 
 
