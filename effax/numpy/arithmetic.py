@@ -248,9 +248,10 @@ def _power(x1: Any, x2: Any) -> Any:
 
 
 def _power_of_integers(x: Any, n: Any) -> Any:
-    """By squaring; what overflows wraps around, as in NumPy, whose results JAX's are below 64.
+    """By squaring; what overflows wraps around, as in NumPy.
 
-    Of a negative exponent, which NumPy refuses, the last six bits count, as in JAX.
+    JAX takes the last six bits of all exponents. Here it is so with negative ones, which NumPy
+    refuses.
     """
     from effax.lax.branching import cond
     from effax.lax.control import while_loop
@@ -275,15 +276,17 @@ def _power_of_integers(x: Any, n: Any) -> Any:
             state = step(state)
         return state[0]
 
-    def of_all(x: Any, n: Any) -> Any:
-        unfinished = lambda state: reduce_or(comparison.ne(state[2], 0), axes=axes)  # noqa: E731
+    def unfinished(state: tuple[Any, Any, Any]) -> Any:
+        return reduce_or(comparison.ne(state[2], 0), axes=axes)
+
+    def of_all_bits(x: Any, n: Any) -> Any:
         return while_loop(unfinished, step, start(x, n))[0]
 
     if width <= 8:
         return of_bits(width, x, n)
-    # One pass for the usual exponents; a loop makes one for each bit.
+    # The usual exponents take one pass over the arrays; a loop takes one for each bit.
     large = comparison.ge(reduce_max(n, axes=axes), 64)
-    return cond(large, of_all, partial(of_bits, 6), x, n)
+    return cond(large, of_all_bits, partial(of_bits, 6), x, n)
 
 
 @whole()

@@ -200,11 +200,11 @@ def combine(effect: Effect, *xs: Any) -> Any:
 
 
 FAR: Final = 2**30
-"""A distance beyond all axes of two, half of the greatest int32."""
+"""A position beyond the ends of arrays, so small that int32 holds the sum of two."""
 
 
 def bounded(x: Any, low: int = -FAR, high: int = FAR) -> Any:
-    """Integers as int32, cut to a range in which it holds them, its own wider than 32 bits too."""
+    """Integers as int32, those beyond a range at its ends, before the upper bits are dropped."""
     if isinstance(x, int):
         return shape.scalar(min(max(x, low), high), int32)
     dtype = typeof(x).dtype
