@@ -418,6 +418,13 @@ def bit_width(dtype: Any) -> int:
     return int(dtype.itemsize) * 8
 
 
+def integer_range(dtype: Any) -> tuple[int, int]:
+    """Return the least and the greatest integer of a dtype of integers."""
+    width = bit_width(dtype)
+    least = 0 if is_unsigned(dtype) else -(1 << (width - 1))
+    return least, least + (1 << width) - 1
+
+
 def issubdtype(a: Any, b: Any) -> bool:
     """Return whether `a` is below `b` in NumPy's hierarchy of types, narrow types included.
 

@@ -33,6 +33,7 @@ from effax.operands.promoting import (
     broadcast_to_common,
     direct,
     learn,
+    nearest,
     numeric_dtype,
     promote,
     promote_inexact,
@@ -402,7 +403,7 @@ def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     if direct(x, y):
         return elementwise.max(x, y)
-    return elementwise.max(*promote(x, y, name="maximum"))
+    return elementwise.max(*promote(nearest(x, y), nearest(y, x), name="maximum"))
 
 
 @universal(
@@ -421,4 +422,4 @@ def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     if direct(x, y):
         return elementwise.min(x, y)
-    return elementwise.min(*promote(x, y, name="minimum"))
+    return elementwise.min(*promote(nearest(x, y), nearest(y, x), name="minimum"))

@@ -463,6 +463,8 @@ def delete(
     else:
         check_arrays("delete", arr, obj)
         places: Any = np.asarray(obj)
+        if is_integer(places.dtype) and places.dtype.itemsize < 4:
+            places = places.astype(np.int32)  # NumPy does not know integers of four bits
         if not places.shape:
             # An error of both classes, JAX's and NumPy's.
             places = np.asarray(canonical_axis(places, n))
@@ -535,7 +537,10 @@ def insert(
         raise ValueError(f"insert: positions must be integers, got {typeof(obj).dtype}")
     if not isinstance(obj, Carrier):
         # Beyond the array is at its end.
-        ends = np.minimum(np.ravel(obj), max(n, FAR))
+        places = np.ravel(obj)
+        if places.dtype.itemsize < 4:
+            places = places.astype(np.int32)
+        ends = np.minimum(places, max(n, FAR))
         ends = ends if ends.dtype.kind == "u" else np.maximum(ends, -FAR)
         obj = constant(ends.astype(np.int32))
     return _insert(arr, obj, values, axis, scalar)

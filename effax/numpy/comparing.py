@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from effax.eager.whole import whole
 from effax.effects.effect import LITERALS, Effect
@@ -18,13 +18,14 @@ from effax.keys.decorators import all_equal_keys, answers_keys, equal_keys, same
 from effax.numpy import folds
 from effax.numpy.arithmetic import choose, dtype_of
 from effax.numpy.universal import universal
-from effax.operands.arguments import cast, refuse_out, strong_unless_scalar
+from effax.operands.arguments import cast, combine, refuse_out, strong_unless_scalar
 from effax.operands.promoting import (
     array,
     arraylike,
     asarray,
     broadcast_to_common,
     direct,
+    number_beside,
     promote,
     promote_inexact,
     unary,
@@ -41,7 +42,8 @@ def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     if direct(x, y):
         return comparison.eq(x, y)
-    return comparison.eq(*promote(x, y, name="equal"))
+    found = _beside_an_integer("equal", comparison.eq, x, y)
+    return comparison.eq(*promote(x, y, name="equal")) if found is None else found
 
 
 @answers_keys(operator.ne)
@@ -54,11 +56,51 @@ def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
     """
     if direct(x, y):
         return comparison.ne(x, y)
-    return comparison.ne(*promote(x, y, name="not_equal"))
+    found = _beside_an_integer("not_equal", comparison.ne, x, y)
+    return comparison.ne(*promote(x, y, name="not_equal")) if found is None else found
+
+
+_RELATIONS: Final[dict[Effect, Callable[[int, int], bool]]] = {
+    getattr(comparison, name): getattr(operator, name)
+    for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+
+
+def _beside_an_integer(name: str, effect: Effect, x: Any, y: Any) -> Any:
+    """A comparison with an integer of Python's as the number that it is, as in NumPy; else None.
+
+    The dtype that it would take from the array may not hold it: 300 beside uint8.
+    """
+    relation = _RELATIONS[effect]
+    found = number_beside(y, x)
+    if found is not None:
+        cut, above, below = found
+        result = effect(*promote(x, cut, name=name))
+        return _known(_known(result, above, relation(0, 1)), below, relation(0, -1))
+    found = number_beside(x, y)
+    if found is not None:
+        cut, above, below = found
+        result = effect(*promote(cut, y, name=name))
+        return _known(_known(result, above, relation(1, 0)), below, relation(-1, 0))
+    return None
+
+
+def _known(result: Any, where: Any, truth: bool) -> Any:
+    """The Booleans, with a known one in some places, or in all or none."""
+    if where is False:
+        return result
+    if where is True:
+        return full(typeof(result).shape, truth, bool_)
+    if truth:
+        return combine(logical.or_, result, where)
+    return combine(logical.and_, result, logical.not_(where))
 
 
 def _order(name: str, effect: Effect, x: Any, y: Any) -> Any:
     """A comparison; complex numbers by their real parts, then by their imaginary parts."""
+    found = _beside_an_integer(name, effect, x, y)
+    if found is not None:
+        return found
     x, y = promote(x, y, name=name)
     if not is_complex(dtype_of(x, y)):
         return effect(x, y)

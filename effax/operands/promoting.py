@@ -15,14 +15,15 @@ import numpy as np
 from effax.backends.xla.array import asarray as device_array
 from effax.eager.whole import opened
 from effax.effects.config import enable_x64, read
+from effax.effects.dtypes import integer_range
 from effax.effects.effect import LITERALS
 from effax.effects.interning import keep
 from effax.effects.promotion import NoPromotionError, lattice_result
+from effax.effects.rows import comparison, elementwise
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import (
     DType,
     ShapedArray,
-    bit_width,
     bool_,
     default_position_dtype,
     inexact_dtype,
@@ -31,7 +32,6 @@ from effax.effects.types import (
     is_bool,
     is_inexact,
     is_integer,
-    is_unsigned,
     position_dtype,
     typeof,
 )
@@ -149,10 +149,47 @@ def promote(
 def literal_of(x: Any, dtype: DType) -> Any:
     """A Python number as an operand of a dtype: an integer that is out of range wraps around."""
     if type(x) is int and is_integer(dtype):
-        bits = bit_width(dtype)
-        low = 0 if is_unsigned(dtype) else -(1 << (bits - 1))
-        return (x - low) % (1 << bits) + low
+        low, high = integer_range(dtype)
+        return (x - low) % (high - low + 1) + low
     return x
+
+
+def number_beside(number: Any, other: Any) -> tuple[Any, Any, Any] | None:
+    """A weakly typed integer as the nearest one that the other's dtype holds, whether it is above
+    all of them, and whether below.
+
+    None where that dtype holds whatever it may be, or is no strong one of integers, and for what
+    `promote` refuses.
+    """
+    try:
+        type_, of = typeof(number), typeof(other)
+    except TypeError:
+        return None
+    if not type_.weak_type or of.weak_type or not is_integer(of.dtype):
+        return None
+    if not is_integer(type_.dtype):
+        return None
+    least, greatest = integer_range(of.dtype)
+    known = type(number) is int
+    lowest, highest = (number, number) if known else integer_range(type_.dtype)
+    if least <= lowest and highest <= greatest:
+        return None
+    if known:
+        return min(max(number, least), greatest), number > greatest, number < least
+    above: Any = False
+    below: Any = False
+    cut = number
+    if highest > greatest:
+        above, cut = comparison.gt(number, greatest), elementwise.min(cut, greatest)
+    if lowest < least:
+        below, cut = comparison.lt(number, least), elementwise.max(cut, least)
+    return convert_element_type(cut, dtype=of.dtype, weak_type=False), above, below
+
+
+def nearest(number: Any, other: Any) -> Any:
+    """A bound; a weakly typed integer as the nearest one that the other's dtype holds."""
+    found = number_beside(number, other)
+    return number if found is None else found[0]
 
 
 def broadcast_shapes(

@@ -13,6 +13,7 @@ import numpy as np
 from effax.backends.xla.layout import ModuleMesh, ProgramLayout
 from effax.backends.xla.lowering.locations import Locations
 from effax.effects.columns import load_family
+from effax.effects.dtypes import integer_range
 from effax.effects.effect import Effect, only_effects
 from effax.effects.errors import ArraySizeError, UnhandledEffectError
 from effax.effects.interning import keep
@@ -502,7 +503,10 @@ _HEX_BITS: Final = {2: np.uint16, 4: np.uint32, 8: np.uint64, 1: np.uint8}
 
 
 def number(value: Any, dtype: Any) -> str:
-    """A number in StableHLO's syntax; floats that decimal digits can't give are given as bits."""
+    """A number in StableHLO's syntax; floats that decimal digits can't give are given as bits.
+
+    Raises `OverflowError` for an integer that the dtype can't hold.
+    """
     kind = dtype.kind
     if kind == "b":
         return "true" if value else "false"
@@ -512,6 +516,9 @@ def number(value: Any, dtype: Any) -> str:
         real, imag = np.dtype(part), np.dtype(part)
         return f"({number(value.real, real)}, {number(value.imag, imag)})"
     if kind in "iu" or (kind == "V" and is_integer(dtype)):
+        least, greatest = integer_range(dtype)
+        if not least <= int(value) <= greatest:
+            raise OverflowError(f"Python int {value} too large to convert to {dtype}")
         return str(int(value))
     exact = np.asarray(value).astype(dtype)
     as_float = float(exact)
