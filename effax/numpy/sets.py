@@ -24,7 +24,7 @@ from effax.operands.arguments import (
     shape_of,
     strong,
 )
-from effax.operands.promoting import promote_dtypes
+from effax.operands.promoting import number_beside, promote_dtypes
 
 
 @whole("size", given="size")
@@ -75,7 +75,10 @@ def isin(
             f"invalid method={method!r}; expected one of "
             "['auto', 'compare_all', 'binary_search', 'sort']"
         )
-    x, others = promote_dtypes(element, ravel(test_elements))
+    others = ravel(test_elements)
+    if number_beside(others, element) is not None:
+        others = strong(others)  # so that 300 is not taken for 44 among uint8
+    x, others = promote_dtypes(element, others)
     n, m = prod(shape_of(x)), shape_of(others)[0]
     if n == 0 or m == 0:
         return shape.full(shape_of(x), invert, "bool")

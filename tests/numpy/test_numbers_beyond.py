@@ -70,3 +70,11 @@ def test_what_needs_the_dtype_is_refused(around):
     ):
         with pytest.raises(OverflowError, match="500"):
             around(f)(x)
+
+
+def test_membership():
+    x = jnp.array([-12, 3, 127], "int8")
+    assert jnp.isin(x, 500).tolist() == [False] * 3
+    assert effax.jit(jnp.isin)(x, 3).tolist() == [False, True, False]
+    assert jnp.isin(x, jnp.array([500, 127])).tolist() == [False, False, True]
+    assert jnp.isin(jnp.array([2**32 - 1], "uint32"), jnp.array([2**32 - 1], "uint32")).all()
