@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from effax import random
-from effax.backends.xla import foreign_targets
+from effax.backends.xla import foreign_targets, ir
 from effax.backends.xla.analysis import Layout
 from effax.backends.xla.lowering.foreign import attribute_text
 from effax.effects.frames import filtered
@@ -283,8 +283,6 @@ def build_ffi_lowering_function(
     """
 
     def build(ctx: Any, *operands: Any, **params: Any) -> Any:
-        from effax.backends.xla import ir
-
         said: dict[str, Any] = {"api_version": 4, **lowering_args}
         if said["api_version"] < 4:
             if params:
@@ -311,10 +309,8 @@ def _minor_to_major(
     types: Sequence[ShapedArray], layouts: Sequence[Any] | None
 ) -> list[Sequence[int]]:
     """The order of axes of each array, as `ffi_lowering` is told them."""
-    from effax.backends.xla.ir import row_major
-
     return [
-        row_major(t) if x is None else x.major_to_minor[::-1] if isinstance(x, Layout) else x
+        ir.row_major(t) if x is None else x.major_to_minor[::-1] if isinstance(x, Layout) else x
         for t, x in zip(types, layouts or [None] * len(types), strict=True)
     ]
 

@@ -462,9 +462,7 @@ def delete(
         return _delete_unknown(arr, obj, axis)
     else:
         check_arrays("delete", arr, obj)
-        places: Any = np.asarray(obj)
-        if is_integer(places.dtype) and places.dtype.itemsize < 4:
-            places = places.astype(np.int32)  # NumPy does not know integers of four bits
+        places: Any = _known_places(obj)
         if not places.shape:
             # An error of both classes, JAX's and NumPy's.
             places = np.asarray(canonical_axis(places, n))
@@ -480,6 +478,13 @@ def delete(
 
 _RUNS = 8
 """The largest number of parts that `delete` puts together instead of picking elements."""
+
+
+def _known_places(obj: Any) -> np.ndarray[Any, Any]:
+    """Positions, or a mask, on the host; narrow ones as int32: NumPy knows none of four bits."""
+    places = np.asarray(obj)
+    narrow = is_integer(places.dtype) and places.dtype.itemsize < 4
+    return places.astype(np.int32) if narrow else places
 
 
 @whole("axis")
@@ -537,11 +542,7 @@ def insert(
         raise ValueError(f"insert: positions must be integers, got {typeof(obj).dtype}")
     if not isinstance(obj, Carrier):
         # Beyond the array is at its end.
-        places = np.ravel(obj)
-        if places.dtype.itemsize < 4:
-            places = places.astype(np.int32)
-        ends = np.minimum(places, max(n, FAR))
-        ends = ends if ends.dtype.kind == "u" else np.maximum(ends, -FAR)
+        ends = np.clip(np.ravel(_known_places(obj)), -FAR, max(n, FAR))
         obj = constant(ends.astype(np.int32))
     return _insert(arr, obj, values, axis, scalar)
 

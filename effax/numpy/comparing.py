@@ -18,7 +18,7 @@ from effax.keys.decorators import all_equal_keys, answers_keys, equal_keys, same
 from effax.numpy import folds
 from effax.numpy.arithmetic import choose, dtype_of
 from effax.numpy.universal import universal
-from effax.operands.arguments import cast, combine, refuse_out, strong_unless_scalar
+from effax.operands.arguments import cast, combine, refuse_out, strong, strong_unless_scalar
 from effax.operands.promoting import (
     array,
     arraylike,
@@ -72,16 +72,14 @@ def _beside_an_integer(name: str, effect: Effect, x: Any, y: Any) -> Any:
     The dtype that it would take from the array may not hold it: 300 beside uint8.
     """
     relation = _RELATIONS[effect]
-    found = number_beside(y, x)
-    if found is not None:
-        cut, above, below = found
-        result = effect(*promote(x, cut, name=name))
-        return _known(_known(result, above, relation(0, 1)), below, relation(0, -1))
-    found = number_beside(x, y)
-    if found is not None:
-        cut, above, below = found
-        result = effect(*promote(cut, y, name=name))
-        return _known(_known(result, above, relation(1, 0)), below, relation(-1, 0))
+    for number, other, side in ((y, x, 1), (x, y, -1)):
+        found = number_beside(number, other)
+        if found is not None:
+            cut, above, below = found
+            operands = (other, cut) if side == 1 else (cut, other)
+            result = effect(*promote(*operands, name=name))
+            result = _known(result, above, relation(0, side))
+            return _known(result, below, relation(0, -side))
     return None
 
 
@@ -258,11 +256,6 @@ def _everywhere(x: Any, value: bool) -> Any:
     return full(typeof(x).shape, value, bool_)
 
 
-def _strong(truth: Any) -> Any:
-    """The Booleans with a type that is not weak, whatever they were compared from."""
-    return cast(truth, bool_)
-
-
 @whole()
 def isnan(x: ArrayLike, /) -> Array:
     """Return whether x is not a number.
@@ -295,7 +288,7 @@ def isinf(x: ArrayLike, /) -> Array:
     def infinite(part: Any) -> Any:
         return comparison.eq(elementwise.abs(part), math.inf)
 
-    return _strong(_parts("isinf", x, infinite, logical.or_, otherwise=False))
+    return strong(_parts("isinf", x, infinite, logical.or_, otherwise=False))
 
 
 def _parts(name: str, x: Any, ask: Callable[[Any], Any], both: Effect, *, otherwise: bool) -> Any:
@@ -351,7 +344,7 @@ def _is_infinity(x: Any, *, positive: bool) -> Any:
         raise ValueError("isposinf/isneginf are not well defined for complex types")
     if not is_float(dtype):
         return _everywhere(x, False)
-    return _strong(comparison.eq(array(x), math.inf if positive else -math.inf))
+    return strong(comparison.eq(array(x), math.inf if positive else -math.inf))
 
 
 @whole()
@@ -417,7 +410,7 @@ def isclose(
     if equal_nan:
         both = logical.and_(comparison.ne(a, a), comparison.ne(b, b))
         near = logical.or_(*broadcast_to_common(near, both))
-    return _strong(near)
+    return strong(near)
 
 
 @answers_keys(all_equal_keys)
@@ -444,7 +437,7 @@ def allclose(
 
 
 def _every(x: Any) -> Any:
-    return _strong(reduction.reduce_and(x, axes=tuple(range(len(typeof(x).shape)))))
+    return strong(reduction.reduce_and(x, axes=tuple(range(len(typeof(x).shape)))))
 
 
 def _comparable(name: str, *xs: Any) -> list[Any]:

@@ -26,7 +26,6 @@ from effax.numpy.even_spacing import arange, linspace
 from effax.numpy.joining import concatenate, stack
 from effax.numpy.manipulation import moveaxis, ravel, reshape_values
 from effax.operands.arguments import (
-    FAR,
     asked_dtype,
     bounded,
     broadcast,
@@ -88,8 +87,7 @@ def eye(
         raise TypeError(f"eye: k must be a scalar, got {k}")
     if isinstance(k, float):
         raise TypeError(f"eye: k must be an integer, got {k}")
-    k = min(max(k, -FAR), FAR) if isinstance(k, int) else bounded(k)
-    result = _eye(rows, columns, k, kind)
+    result = _eye(rows, columns, bounded(k), kind)
     return on_device(result, device)
 
 
@@ -134,7 +132,7 @@ def _triangle(name: str, m: Any, k: int, lower: bool) -> Any:
     if type.ndim < 2:
         raise ValueError(f"Argument to jnp.{name} must be at least 2D")
     k = concrete_int(k, f"the k of {name}")
-    k = min(max(k if lower else k - 1, -FAR), FAR)
+    k = bounded(k if lower else k - 1)
     mask = broadcast(below(type.shape[-2], type.shape[-1], k), type.shape)
     zeros = zeros_like(m)
     return selection.select_n(mask, zeros, m) if lower else selection.select_n(mask, m, zeros)

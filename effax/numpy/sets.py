@@ -24,7 +24,7 @@ from effax.operands.arguments import (
     shape_of,
     strong,
 )
-from effax.operands.promoting import number_beside, promote_dtypes
+from effax.operands.promoting import may_be_beyond, promote_dtypes
 
 
 @whole("size", given="size")
@@ -76,7 +76,7 @@ def isin(
             "['auto', 'compare_all', 'binary_search', 'sort']"
         )
     others = ravel(test_elements)
-    if number_beside(others, element) is not None:
+    if may_be_beyond(others, element):
         others = strong(others)  # so that 300 is not taken for 44 among uint8
     x, others = promote_dtypes(element, others)
     n, m = prod(shape_of(x)), shape_of(others)[0]

@@ -204,9 +204,12 @@ FAR: Final = 2**30
 
 
 def bounded(x: Any, low: int = -FAR, high: int = FAR) -> Any:
-    """Integers as int32, those beyond a range at its ends, before the upper bits are dropped."""
+    """Integers as int32, those beyond a range at its ends, before the upper bits are dropped.
+
+    One of Python's stays so.
+    """
     if isinstance(x, int):
-        return shape.scalar(min(max(x, low), high), int32)
+        return min(max(x, low), high)
     dtype = typeof(x).dtype
     if bit_width(dtype) < 32:
         x, dtype = cast(x, int32), int32

@@ -154,28 +154,34 @@ def literal_of(x: Any, dtype: DType) -> Any:
     return x
 
 
-def number_beside(number: Any, other: Any) -> tuple[Any, Any, Any] | None:
-    """A weakly typed integer as the nearest one that the other's dtype holds, whether it is above
-    all of them, and whether below.
-
-    None where that dtype holds whatever it may be, or is no strong one of integers, and for what
-    `promote` refuses.
+def may_be_beyond(number: Any, other: Any) -> bool:
+    """Whether an operand is a weakly typed integer, beside strongly typed ones whose dtype may not
+    hold it. Of what `promote` refuses it is not so.
     """
     try:
         type_, of = typeof(number), typeof(other)
     except TypeError:
-        return None
-    if not type_.weak_type or of.weak_type or not is_integer(of.dtype):
-        return None
-    if not is_integer(type_.dtype):
-        return None
+        return False
+    if not (type_.weak_type and is_integer(type_.dtype)):
+        return False
+    if of.weak_type or not is_integer(of.dtype):
+        return False
     least, greatest = integer_range(of.dtype)
-    known = type(number) is int
-    lowest, highest = (number, number) if known else integer_range(type_.dtype)
-    if least <= lowest and highest <= greatest:
+    lowest, highest = (number, number) if type(number) is int else integer_range(type_.dtype)
+    return bool(lowest < least or greatest < highest)
+
+
+def number_beside(number: Any, other: Any) -> tuple[Any, Any, Any] | None:
+    """An integer as the nearest one that the other's dtype holds, whether it is above all of them,
+    and whether below. None where it is none that may be.
+    """
+    if not may_be_beyond(number, other):
         return None
-    if known:
+    dtype = typeof(other).dtype
+    least, greatest = integer_range(dtype)
+    if type(number) is int:
         return min(max(number, least), greatest), number > greatest, number < least
+    lowest, highest = integer_range(typeof(number).dtype)
     above: Any = False
     below: Any = False
     cut = number
@@ -183,7 +189,7 @@ def number_beside(number: Any, other: Any) -> tuple[Any, Any, Any] | None:
         above, cut = comparison.gt(number, greatest), elementwise.min(cut, greatest)
     if lowest < least:
         below, cut = comparison.lt(number, least), elementwise.max(cut, least)
-    return convert_element_type(cut, dtype=of.dtype, weak_type=False), above, below
+    return convert_element_type(cut, dtype=dtype, weak_type=False), above, below
 
 
 def nearest(number: Any, other: Any) -> Any:

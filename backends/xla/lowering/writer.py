@@ -505,7 +505,7 @@ _HEX_BITS: Final = {2: np.uint16, 4: np.uint32, 8: np.uint64, 1: np.uint8}
 def number(value: Any, dtype: Any) -> str:
     """A number in StableHLO's syntax; floats that decimal digits can't give are given as bits.
 
-    Raises `OverflowError` for an integer that the dtype can't hold.
+    Raises `OverflowError` for a Python int that the dtype can't hold.
     """
     kind = dtype.kind
     if kind == "b":
@@ -516,9 +516,10 @@ def number(value: Any, dtype: Any) -> str:
         real, imag = np.dtype(part), np.dtype(part)
         return f"({number(value.real, real)}, {number(value.imag, imag)})"
     if kind in "iu" or (kind == "V" and is_integer(dtype)):
-        least, greatest = integer_range(dtype)
-        if not least <= int(value) <= greatest:
-            raise OverflowError(f"Python int {value} too large to convert to {dtype}")
+        if type(value) is int:  # NumPy's are elements of an array of that dtype
+            least, greatest = integer_range(dtype)
+            if not least <= value <= greatest:
+                raise OverflowError(f"Python int {value} too large to convert to {dtype}")
         return str(int(value))
     exact = np.asarray(value).astype(dtype)
     as_float = float(exact)
