@@ -26,8 +26,7 @@ def _without(effect: Effect, advice: str) -> Callable[..., Any]:
     def refused_jvp(primals: list[Any], tangents: list[Any], **attributes: Any) -> Any:
         if tangents[0] is not None:
             raise UnsupportedDerivativeError(
-                f"{effect.name}: the result jumps where its operand changes smoothly, so its "
-                f"derivative is not implemented; {advice}"
+                f"{effect.name}: its derivative is not implemented; {advice}"
             )
         done = effect(*primals, **attributes)
         return done, [None] * len(done)

@@ -19,6 +19,7 @@ from effax.effects.matrices import (
     columns,
     conj,
     diagonal,
+    from_triangle,
     identity_like,
     on_diagonal,
     product,
@@ -64,11 +65,15 @@ def _real_part(x: Any) -> Any:
 
 @rule(linalg.cholesky, pure=True)
 def cholesky_jvp(primals: list[Any], tangents: list[Any]) -> Any:
-    """`dl = l Φ(l⁻¹ da l⁻ᴴ)`, where Φ takes the lower triangle and half of the diagonal."""
+    """`dl = l Φ(l⁻¹ da l⁻ᴴ)`, where Φ takes the lower triangle and half of the diagonal.
+
+    Of `da`, as of `a`, the lower triangle is read.
+    """
     factor = linalg.cholesky(primals[0])
     (da,) = tangents
     if da is None:
         return factor, None
+    da = from_triangle(da, lower=True)
     right = _solve(factor, da, left=False, lower=True, transpose_a=True, conjugate_a=True)
     inside = tril(_solve(factor, right, lower=True))
     halved = select_n(on_diagonal(inside), inside, mul(inside, 0.5))
@@ -199,11 +204,15 @@ def _tall_qr_tangents(q: Any, r: Any, da: Any) -> tuple[Any, Any]:
 
 @rule(linalg.eigh, pure=True)
 def eigh_jvp(primals: list[Any], tangents: list[Any], *, lower: bool) -> Any:
-    """Eigenvalues move by the diagonal of `vᴴ da v`, eigenvectors by the rest over differences."""
+    """Eigenvalues move by the diagonal of `vᴴ da v`, eigenvectors by the rest over differences.
+
+    Of `da`, as of `a`, one triangle is read.
+    """
     v, w = linalg.eigh(primals[0], lower=lower)
     (da,) = tangents
     if da is None:
         return [v, w], [None, None]
+    da = from_triangle(da, lower)
     inside = product(adjoint(v), product(da, v))
     dw = _real_part(diagonal(inside))
     gaps = sub(columns(w, v), rows(w, v))

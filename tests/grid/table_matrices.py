@@ -272,10 +272,10 @@ for _name in ("lax.linalg.schur", "jsp.linalg.schur", "jsp.linalg.rsf2csf", "lax
     TABLE[_name] = TABLE[_name]._replace(smooth=False)
 for _name in ("lax.linalg.svd", "jsp.linalg.svd", "lax.linalg.eig", "lax.linalg.eigh"):
     TABLE[_name] = TABLE[_name]._replace(slack=300)
-for _name in ("cholesky", "eigh", "hessenberg", "tridiagonal"):  # they read one half of a matrix
-    TABLE[f"lax.linalg.{_name}"] = TABLE[f"lax.linalg.{_name}"]._replace(smooth=False)
-for _name in ("cholesky", "cho_factor", "cho_solve", "eigh", "sqrtm"):
-    TABLE[f"jsp.linalg.{_name}"] = TABLE[f"jsp.linalg.{_name}"]._replace(smooth=False)
+for _name in ("hessenberg", "tridiagonal"):
+    TABLE[f"lax.linalg.{_name}"] = TABLE[f"lax.linalg.{_name}"]._replace(underived=True)
+for _name in ("lax.linalg.eigh", "jsp.linalg.eigh"):  # complex vectors have any phase
+    TABLE[_name] = TABLE[_name]._replace(smooth=False)
 for _name, _defined in {
     "lax.linalg.svd": defined.svd,
     "jsp.linalg.svd": defined.svd,

@@ -6,6 +6,7 @@ import scipy.linalg
 
 import effax
 import effax.numpy as jnp
+from effax import lax
 from effax.scipy import linalg
 
 ROUGH = np.random.RandomState(0).randn(2, 3, 3) * (1 + 0.5j)
@@ -26,6 +27,44 @@ def test_eigh_reads_one_triangle(lower: bool, dtype: str) -> None:
     found = linalg.eigh(x, lower=lower, eigvals_only=True)
     wanted = [scipy.linalg.eigh(m, lower=lower, eigvals_only=True) for m in x]
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+READERS = {
+    "cholesky": lambda x, lower: linalg.cholesky(x, lower=lower),
+    "cho_solve": lambda x, lower: linalg.cho_solve(
+        linalg.cho_factor(x, lower), jnp.arange(1.0, 4.0)
+    ),
+    "eigenvalues": lambda x, lower: linalg.eigh(x, lower=lower, eigvals_only=True),
+    "eigenvectors": lambda x, lower: jnp.abs(linalg.eigh(x, lower=lower)[1]),
+    "lax.cholesky": lambda x, lower: lax.linalg.cholesky(x, symmetrize_input=False),
+    "lax.eigh": lambda x, lower: lax.linalg.eigh(x, lower=lower, symmetrize_input=False)[1],
+}
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", READERS)
+def test_derivatives_read_one_triangle(name: str, dtype: str, lower: bool) -> None:
+    """Along any direction they are what differences are, and so is each other's order; JAX's are
+    so along Hermitian directions."""
+    with effax.enable_x64(True):
+        x, along = (
+            jnp.asarray((m if dtype == "complex128" else m.real).astype(dtype)) for m in ROUGH
+        )
+        x = x @ x.conj().T + 3 * jnp.eye(3)
+
+        def value(x: jnp.ndarray) -> jnp.ndarray:
+            return jnp.sum(jnp.arange(1, 4) * jnp.abs(READERS[name](x, lower) + 0.1) ** 2)
+
+        slope = effax.jvp(value, (x,), (along,))[1]
+        step = 1e-5 * along
+        np.testing.assert_allclose(slope, (value(x + step) - value(x - step)) / 2e-5, rtol=1e-6)
+        pulled = effax.grad(value)(x)
+        np.testing.assert_allclose(jnp.sum(pulled * along).real, slope, rtol=1e-9)
+        if dtype == "float64":
+            curved = effax.jvp(effax.grad(value), (x,), (along,))[1]
+            other = effax.grad(lambda x: effax.jvp(value, (x,), (along,))[1])(x)
+            np.testing.assert_allclose(curved, other, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("lower", [True, False])
