@@ -143,6 +143,81 @@ def network_inputs(np: Any, layers: int, width: int = 16, rows: int = 8) -> tupl
     return params, rng.standard_normal((rows, width)).astype("f4")
 
 
+def recurrent(jnp: Any) -> Callable:
+    """The squared last state of a recurrent network of tanh, unrolled over the rows of `xs`."""
+
+    def loss(params, xs):
+        h = jnp.zeros((8, 32))
+        for i in range(len(xs)):
+            h = jnp.tanh(xs[i] @ params["x"] + h @ params["h"] + params["b"])
+        return jnp.sum(h * h)
+
+    return loss
+
+
+def recurrent_inputs(np: Any, steps: int) -> tuple[dict[str, Any], Any]:
+    rng = np.random.default_rng(5)
+    params = {"x": rng.standard_normal((16, 32)) / 4, "h": rng.standard_normal((32, 32)) / 6}
+    params["b"] = np.zeros(32)
+    xs = rng.standard_normal((steps, 8, 16)).astype("f4")
+    return {name: x.astype("f4") for name, x in params.items()}, xs
+
+
+STAGES = ((3, 64), (4, 128), (6, 256), (3, 512))
+"""Of ResNet-50: blocks and inner width of each stage; a block gives four times as many channels."""
+
+
+def resnet_50(jax: Any, jnp: Any) -> Callable:
+    """The loss of ResNet-50 with layers normalized in place of batches, on `resnet_50_inputs`."""
+    layout = ("NHWC", "HWIO", "NHWC")
+
+    def conv(x, w, stride=1):
+        strides = (stride, stride)
+        return jax.lax.conv_general_dilated(x, w, strides, "SAME", dimension_numbers=layout)
+
+    def normalized(x):
+        x = x - jnp.mean(x, -1, keepdims=True)
+        return x / jnp.sqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5)
+
+    def block(x, p, stride):
+        inner = jax.nn.relu(normalized(conv(x, p["in"])))
+        inner = jax.nn.relu(normalized(conv(inner, p["mid"], stride)))
+        beside = normalized(conv(x, p["beside"], stride)) if "beside" in p else x
+        return jax.nn.relu(normalized(conv(inner, p["out"])) + beside)
+
+    def loss(params, x):
+        x = jax.nn.relu(normalized(conv(x, params["stem"], 2)))
+        window = (1, 3, 3, 1), (1, 2, 2, 1)
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, *window, "SAME")
+        for i, stage in enumerate(params["stages"]):
+            for j, p in enumerate(stage):
+                x = block(x, p, 2 if i and not j else 1)
+        return jnp.mean(jax.nn.log_softmax(jnp.mean(x, (1, 2)) @ params["head"]) ** 2)
+
+    return loss
+
+
+def resnet_50_inputs(np: Any) -> tuple[dict[str, Any], Any]:
+    rng = np.random.default_rng(6)
+
+    def weights(*shape):
+        return (rng.standard_normal(shape) / np.prod(shape[:-1]) ** 0.5).astype("f4")
+
+    stages, before = [], 64
+    for blocks, width in STAGES:
+        stage = []
+        for j in range(blocks):
+            p = {"in": weights(1, 1, before, width), "mid": weights(3, 3, width, width)}
+            p["out"] = weights(1, 1, width, 4 * width)
+            if not j:
+                p["beside"] = weights(1, 1, before, 4 * width)
+            stage.append(p)
+            before = 4 * width
+        stages.append(stage)
+    params = {"stem": weights(7, 7, 3, 64), "stages": stages, "head": weights(before, 1000)}
+    return params, rng.standard_normal((2, 64, 64, 3)).astype("f4")
+
+
 def nested_control_flow(jax: Any, jnp: Any) -> Callable:
     """A scan over a branch over a while loop over a scan; a step adds 6 where its flag is set, or 3."""
     lax = jax.lax

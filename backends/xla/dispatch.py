@@ -298,8 +298,10 @@ def lower(
     mesh = None if layout.is_single else ModuleMesh.of(layout, ordered)
     if mesh is None and platform == "cpu" and is_long(ordered):
         from effax.backends.xla.pieces.program import cut
+        from effax.backends.xla.pieces.slices import stepped
+        from effax.backends.xla.pieces.sums import together
 
-        ordered = cut(ordered)
+        ordered = stepped(cut(together(ordered)))
     return module_text(ordered, platform, located=located, layout=layout, mesh=mesh)
 
 
