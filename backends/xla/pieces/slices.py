@@ -33,6 +33,8 @@ Where XLA could fuse steps with each other, a call in each would be the slower.
 """
 SMALL: Final = 2048
 """Bytes of a slice that are copied in no time, where XLA would fuse it with what reads it."""
+MOST: Final = np.iinfo(np.int32).max
+"""Elements of an axis up to which starts are counted."""
 _SCALAR: Final = ShapedArray((), int32)
 
 
@@ -50,13 +52,11 @@ def stepped(program: Program) -> Program:
     again: set[Equation] = set()
     most = _products(program, {})
     fused = _fused(program)
-    for (_, of), starts in groups.items():
-        if prod(of.shape) * of.dtype.itemsize > SMALL and any(
-            e.outputs[0] in fused for same in starts.values() for e in same
-        ):
-            continue
+    for (x, of), starts in groups.items():
         step = _step(list(starts)) if LEAST <= len(starts) <= most else None
-        if step is not None:
+        many = [e.outputs[0] for same in starts.values() for e in same]
+        large = prod(of.shape) * of.dtype.itemsize > SMALL
+        if step is not None and max(x.type.shape) <= MOST and not (large and fused & {*many}):
             first = [same[0] for same in starts.values()]
             calls |= zip(first, _calls(first, *step), strict=True)
             for e, *others in starts.values():
