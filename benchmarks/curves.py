@@ -11,7 +11,6 @@ last three points, log over log: 1 where time is in proportion to size, 2 where 
 import argparse
 import json
 import math
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ from pathlib import Path
 from benchmarks.drawing import drawn
 from benchmarks.growth import CURVES
 from benchmarks.report import seconds
-from benchmarks.run import default_jax_python, environment, imports, machine, told
+from benchmarks.run import apart, default_jax_python, imports, machine, told
 
 HERE = Path(__file__).resolve().parent
 CALLS = 3
@@ -56,17 +55,8 @@ def measured(library: str, name: str) -> Points:
 
 def in_process(python: str, library: str, name: str) -> Points | str:
     """The points of a curve from a fresh process, or what went wrong there."""
-    done = subprocess.run(
-        [python, "-m", "benchmarks.curves", "--measure", library, "--only", name],
-        cwd=HERE.parent,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        return done.stderr.strip().splitlines()[-1][:80]
-    return [(n, t) for n, t in json.loads(done.stdout.splitlines()[-1])]
+    found = apart(python, "benchmarks.curves", library, name)
+    return found if isinstance(found, str) else [(n, t) for n, t in found]
 
 
 def exponent(points: Points) -> float:

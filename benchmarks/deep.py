@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import models
 from benchmarks.report import seconds
-from benchmarks.run import default_jax_python, environment, machine, told
+from benchmarks.run import apart, default_jax_python, machine, told
 
 HERE = Path(__file__).resolve().parent
 CALLS = 20
@@ -134,20 +134,10 @@ def measured(library: str, name: str) -> Taken:
 def in_process(python: str, library: str, name: str, patience: float) -> Taken | str:
     """The figures of a program from a fresh process, or why there are none."""
     try:
-        done = subprocess.run(
-            [python, "-m", "benchmarks.deep", "--measure", library, "--only", name],
-            cwd=HERE.parent,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=patience,
-        )
+        found = apart(python, "benchmarks.deep", library, name, patience)
     except subprocess.TimeoutExpired:
         return f"more than {patience:.0f} s"
-    if done.returncode:
-        return f"failed: {done.stderr.strip().splitlines()[-1][:80]}"
-    return Taken(*json.loads(done.stdout.splitlines()[-1]))
+    return f"failed: {found}" if isinstance(found, str) else Taken(*found)
 
 
 def _megabytes(size: float) -> str:
@@ -170,9 +160,9 @@ def table(found: dict[str, tuple[Taken | str, Taken | str]]) -> str:
     lines = ["| what | | effax | jax | ratio of target |", "|---|---|--:|--:|--:|"]
     for name, (ours, theirs) in found.items():
         deep = PROGRAMS[name]
-        for field, target in zip(("compiling", "running", "memory"), deep[2:], strict=True):
+        for field in ("compiling", "running", "memory"):
             title = deep.title if field == "compiling" else ""
-            cells = _cells(ours, theirs, field, target)
+            cells = _cells(ours, theirs, field, getattr(deep, field))
             lines.append(f"| {' | '.join([title, field, *cells])} |")
     reasons = [f"- {PROGRAMS[name].title}: {PROGRAMS[name].why}" for name in found]
     return "\n".join([*lines, "", *[line for line in reasons if not line.endswith(": ")]]) + "\n"

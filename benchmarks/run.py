@@ -127,6 +127,28 @@ def start(python: str, library: str, *words: str, cold: bool = False) -> tuple[f
     return began, json.loads(done.stdout.splitlines()[-1])
 
 
+def apart(
+    python: str, module: str, library: str, name: str, patience: float | None = None
+) -> list[Any] | str:
+    """The list that a module's `--measure` prints in a fresh process, or how the process failed.
+
+    Raises `subprocess.TimeoutExpired` after so many seconds.
+    """
+    done = subprocess.run(
+        [python, "-m", module, "--measure", library, "--only", name],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=patience,
+    )
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1][:80]
+    found: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def startup(python: str, library: str) -> dict[str, Any]:
     """Seconds of each measurement of `STARTUP`, in a process each."""
     found = {IMPORT: start(python, library, IMPORT)[1]}

@@ -7,12 +7,13 @@ import pytest
 
 import effax
 import effax.numpy as jnp
-from benchmarks import models
+from benchmarks import deep, models
 from effax.backends.xla.pieces import slices, sums
 from effax.backends.xla.pieces.slices import stepped
 from effax.backends.xla.pieces.sums import together
 from effax.effects import config
 from effax.effects.rows.control import call
+from tests.backends.test_pieces import program_of
 
 STEPS = 2 * sums.LEAST + 3
 
@@ -22,10 +23,6 @@ def with_pieces():
     """The suite is run without any fast path, too."""
     with config.fast_paths("all"):
         yield
-
-
-def program_of(f, *args):
-    return effax.jit(f).trace(*args).program
 
 
 def counted(program):
@@ -48,7 +45,7 @@ def both(program, changed, *args):
 )
 def test_steady_slices_become_calls_of_one_function(starts):
     x = np.random.default_rng(0).normal(size=(40, 3)).astype("f4")
-    program = program_of(lambda x: rows(starts, x), x)
+    program = program_of(lambda x: rows(starts, x), (x,))
     changed = stepped(program)
     called = [e for e in changed.equations if e.attributes.get("apart")]
     assert len(called) == len({*starts}) == 20
@@ -65,9 +62,9 @@ def test_slices_that_are_fused_stay():
         lambda x: [jnp.sin(x[i, 0, :3]) for i in range(20)],  # no product is near
         lambda x: [jnp.sin(x[i]) @ (weight @ x[i]).T for i in range(20)],  # it is large
     ):
-        program = program_of(f, x)
+        program = program_of(f, (x,))
         assert stepped(program) is program
-    program = program_of(lambda x: [weight @ x[i] for i in range(20)], x)
+    program = program_of(lambda x: [weight @ x[i] for i in range(20)], (x,))
     assert stepped(program) is not program  # it is large, and would be written in any case
 
 
@@ -75,7 +72,7 @@ def test_slices_that_are_fused_stay():
     "starts", [range(slices.LEAST - 1), [*range(15), 17, 16], [0] * 20, [*range(16), 20]]
 )
 def test_other_slices_stay(starts):
-    program = program_of(lambda x: rows(starts, x), np.zeros((40, 3), "f4"))
+    program = program_of(lambda x: rows(starts, x), (np.zeros((40, 3), "f4"),))
     assert stepped(program) is program
 
 
@@ -83,13 +80,13 @@ def test_slices_by_two_axes_stay():
     def diagonal(x):
         return [x[i : i + 2, i : i + 2].sum() for i in range(20)]
 
-    program = program_of(diagonal, np.zeros((40, 40), "f4"))
+    program = program_of(diagonal, (np.zeros((40, 40), "f4"),))
     assert stepped(program) is program
 
 
 def test_a_gradient_of_many_products_is_that_of_few():
     params, xs = models.recurrent_inputs(np, STEPS)
-    program = program_of(effax.grad(models.recurrent(jnp)), params, xs)
+    program = program_of(effax.grad(models.recurrent(jnp)), (params, xs))
     changed = together(program)
     before, after = counted(program), counted(changed)
     assert before["dot_general"] == 5 * STEPS - 1
@@ -108,7 +105,7 @@ def test_sums_of_few_or_large_products_stay():
     few = [np.ones((3, 2), "f4")] * (sums.LEAST - 1)
     large = [np.ones((3, sums.SMALL), "f4")] * sums.LEAST
     for given in (few, large):
-        program = program_of(total, given, [np.ones((3, 2), "f4")] * len(given))
+        program = program_of(total, (given, [np.ones((3, 2), "f4")] * len(given)))
         assert together(program) is program
 
 
@@ -117,7 +114,7 @@ def test_products_that_are_used_besides_stay():
         products = [jnp.vdot(x, y) for x in xs]
         return sum(products), products
 
-    program = program_of(total, [np.ones(3, "f4")] * 20, np.ones(3, "f4"))
+    program = program_of(total, ([np.ones(3, "f4")] * 20, np.ones(3, "f4")))
     assert together(program) is program
 
 
@@ -133,7 +130,7 @@ def test_a_sum_of_terms_of_several_kinds(dtype):
         return start
 
     start = jnp.ones((3, 3), dtype)
-    program = program_of(total, xs, start)
+    program = program_of(total, (xs, start))
     changed = together(program)
     for ours, plain in zip(*both(program, changed, *xs, start), strict=True):
         plain = np.asarray(plain, "complex64" if dtype == "complex64" else "float32")
@@ -157,3 +154,15 @@ def test_the_fast_path_can_be_left():
         plain = effax.jit(lambda *args: f(*args)).lower(params, xs).as_text()
     assert "@slice(" in text and "concatenate" in text
     assert "@slice(" not in plain and "concatenate" not in plain
+
+
+def test_the_table_of_deep_programs():
+    taken = deep.Taken(1.0, 1e-3, 2e6, 0.0)
+    lines = deep.table(
+        {"layers_48": (taken, taken._replace(compiling=50.0)), "leapfrog": (taken, "late")}
+    )
+    rows = [line for line in lines.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 2 * 3
+    assert rows[2] == "| 48 transformer layers | compiling | 1 s | 50 s | 0.02 of 0.05 |"
+    assert rows[3] == "|  | running | 1 ms | 1 ms | **1.00 of 0.3** |"
+    assert rows[7] == "|  | memory | 2 MB | late |  |"

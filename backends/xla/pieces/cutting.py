@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from math import prod
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from effax.backends.xla.pieces.keeping import size_of
 from effax.backends.xla.pieces.runs import SHORTEST, Run
 from effax.effects.program import Atom, Equation
 from effax.effects.rows.convolution import conv_general_dilated
@@ -107,8 +107,3 @@ class Flow:
                 if self.last.get(x, i) >= stop:
                     outputs.append((i - start, k))
         return tuple(inner), tuple(outputs)
-
-
-def size_of(x: Any) -> int:
-    """The bytes of a value."""
-    return prod(x.type.shape) * x.type.dtype.itemsize

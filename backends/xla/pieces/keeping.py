@@ -27,7 +27,7 @@ def most_kept(steps: Iterable[Step], outputs: Sequence[Any]) -> int:
     for i, (_, written) in enumerate(steps):
         for x in written:
             if x in last:
-                size = _bytes(x)
+                size = size_of(x)
                 kept += size
                 freed[last[x]] += size
         most = max(most, kept)
@@ -35,5 +35,6 @@ def most_kept(steps: Iterable[Step], outputs: Sequence[Any]) -> int:
     return most
 
 
-def _bytes(x: Any) -> int:
+def size_of(x: Any) -> int:
+    """The bytes of a value; 0 if its elements have no size."""
     return math.prod(x.type.shape) * getattr(x.type.dtype, "itemsize", 0)

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import attrs
 
-from effax.backends.xla.pieces.cutting import Flow, size_of
+from effax.backends.xla.pieces.cutting import Flow
 from effax.backends.xla.pieces.fusing import MOVES, is_cheap
+from effax.backends.xla.pieces.keeping import size_of
 from effax.backends.xla.pieces.runs import Run
 from effax.effects.program import Equation, Variable
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from effax.backends.xla.fast.path import taken
+from effax.backends.xla.pieces.keeping import size_of
 from effax.backends.xla.pieces.renaming import renamed
 from effax.effects.program import Atom, Equation, Literal, Program, Variable
 from effax.effects.rows import indexing, shape
@@ -47,16 +48,18 @@ def stepped(program: Program) -> Program:
         if e.effect is shape.slice and not e.attributes["strides"]:
             starts = groups[e.inputs[0], e.outputs[0].type]
             starts.setdefault(e.attributes["start"], []).append(e)
+    many = {key: starts for key, starts in groups.items() if len(starts) >= LEAST}
+    if not many:
+        return program
     calls: dict[Equation, Equation] = {}
     values: dict[Any, Atom] = {}
     again: set[Equation] = set()
-    most = _products(program, {})
-    fused = _fused(program)
-    for (x, of), starts in groups.items():
-        step = _step(list(starts)) if LEAST <= len(starts) <= most else None
-        many = [e.outputs[0] for same in starts.values() for e in same]
-        large = prod(of.shape) * of.dtype.itemsize > SMALL
-        if step is not None and max(x.type.shape) <= MOST and not (large and fused & {*many}):
+    most, fused = _products(program, {}), _fused(program)
+    for (x, _), starts in many.items():
+        step = _step(list(starts)) if len(starts) <= most else None
+        outputs = [e.outputs[0] for same in starts.values() for e in same]
+        copied = size_of(outputs[0]) <= SMALL or fused.isdisjoint(outputs)
+        if step is not None and copied and max(x.type.shape) <= MOST:
             first = [same[0] for same in starts.values()]
             calls |= zip(first, _calls(first, *step), strict=True)
             for e, *others in starts.values():

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from math import prod
 from typing import Any, Final, NamedTuple
 
 from effax.backends.xla.fast.path import taken
+from effax.backends.xla.pieces.keeping import size_of
 from effax.backends.xla.pieces.letters import exact
 from effax.backends.xla.pieces.renaming import renamed
 from effax.effects.effect import Effect
@@ -107,7 +107,7 @@ class _Flow:
     def term(self, last: Equation) -> Term | None:
         """An equation as a term, if it is one."""
         folded = self.alone(last.inputs[0]) if last.effect is transpose else last
-        if folded is None or not _folds(folded) or any(map(_is_large, folded.inputs)):
+        if folded is None or not _folds(folded) or any(size_of(x) > SMALL for x in folded.inputs):
             return None
         key = (
             folded.effect,
@@ -116,10 +116,6 @@ class _Flow:
             last.attributes["permutation"] if last is not folded else None,
         )
         return Term(last, folded, key, self.places[last])
-
-
-def _is_large(x: Atom) -> bool:
-    return prod(x.type.shape) * x.type.dtype.itemsize > SMALL
 
 
 def _folds(e: Equation) -> bool:
