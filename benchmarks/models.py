@@ -1,5 +1,6 @@
 """Programs that several workloads trace, lower or compile; for either library, given as `jax`, `jnp`."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,25 @@ def chain_value(np: Any, x: Any, equations: int) -> tuple[Any, Any]:
     for i in range(equations):
         slope, x = (slope * np.cos(x), np.sin(x)) if i % 2 else (slope * 1.5, x * 1.5)
     return x, slope
+
+
+def derivative_of_quotient(jax: Any, jnp: Any, order: int) -> Callable:
+    """The derivative of sin(x) / (1 + x^2) of an order."""
+
+    def f(x):
+        return jnp.sin(x) / (1.0 + x * x)
+
+    for _ in range(order):
+        f = jax.grad(f)
+    return f
+
+
+def derivative_by_contour(np: Any, x: Any, order: int) -> Any:
+    """The same, by Cauchy's formula on a circle that has the poles outside."""
+    turns = np.exp(2j * np.pi * np.arange(256) / 256)
+    z = np.asarray(x, "f8")[..., None] + 0.5 * turns
+    mean = (np.sin(z) / (1 + z * z) * turns**-order).mean(-1).real
+    return mean * math.factorial(order) / 0.5**order
 
 
 def transformer(jax: Any, jnp: Any, layers: int) -> Callable:

@@ -86,6 +86,19 @@ def compile_deep_network(jax, jnp, np):
     return compiled(jax, lambda x, params: jax.value_and_grad(loss)(params, x), x, params)
 
 
+def _derivative_of_quotient(order: int, title: str) -> None:
+    @workload(title, 1.0, name=f"compile_derivative_{order}")
+    def derivative(jax, jnp, np):
+        f = models.derivative_of_quotient(jax, jnp, order)
+        expected = models.derivative_by_contour(np, 0.7, order)
+        np.testing.assert_allclose(jax.jit(f)(0.7), expected, rtol=1e-3)
+        return compiled(jax, f, jnp.float32(0.7))
+
+
+_derivative_of_quotient(3, "the third derivative of sin(x) / (1 + x * x)")
+_derivative_of_quotient(6, "its sixth derivative")
+
+
 def whole_network(jax: Any, jnp: Any, np: Any, name: str) -> Call:
     """A network of `whole_runs`, its loss and gradient."""
     rng = np.random.default_rng(0)

@@ -163,7 +163,8 @@ MAXIMA = [
 def _grouped(lib: Any, x: Any, kernel: Any) -> Any:
     """A convolution of as many groups as the input has channels for each of the kernel's."""
     spatial = x.ndim - 2
-    layout = ("NHWC", "HWIO", "NHWC") if spatial == 2 else ("NWC", "WIO", "NWC")
+    axes = "DHW"[3 - spatial :]
+    layout = (f"N{axes}C", f"{axes}IO", f"N{axes}C")
     return lib.lax.conv_general_dilated(
         x,
         kernel,
@@ -176,7 +177,7 @@ def _grouped(lib: Any, x: Any, kernel: Any) -> Any:
 
 def _grouped_torch(t: Any, x: Any, kernel: Any) -> Any:
     spatial = x.ndim - 2
-    conv = t.nn.functional.conv2d if spatial == 2 else t.nn.functional.conv1d
+    conv = getattr(t.nn.functional, f"conv{spatial}d")
     groups = x.shape[-1] // kernel.shape[-2]
     back = (spatial + 1, spatial, *range(spatial))
     return conv(x.movedim(-1, 1), kernel.permute(back), padding="same", groups=groups)
@@ -207,6 +208,11 @@ CONVOLUTIONS = [
         ("depthwise", "depthwise convolution 3 x 3, float32[8, 28, 28, 64]", "maps filters"),
         ("depthwise_long", "depthwise convolution of 4, float32[8, 512, 256]", "series taps"),
         ("groups", "convolution 3 x 3 of 32 groups, float32[8, 28, 28, 128]", "planes bundles"),
+        (
+            "volumes",
+            "convolution 3 x 3 x 3, float32[2, 16, 16, 16, 16], 32 channels",
+            "blocks cubes",
+        ),
     )
     for row in (
         Row(name, title, None, given, _grouped, None, _grouped_torch, check=_one_place),

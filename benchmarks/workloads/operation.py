@@ -105,6 +105,8 @@ INPUTS: dict[str, Callable[[Any], Any]] = {
     "taps": _normal(4, 1, 256),
     "planes": _normal(8, 28, 28, 128),
     "bundles": _normal(3, 3, 4, 128),
+    "blocks": _normal(2, 16, 16, 16, 16),
+    "cubes": _normal(3, 3, 3, 16, 32),
     "queries": _normal(1, 2048, 4, 64),
     "keys": _normal(1, 2048, 4, 64),
     "values": _normal(1, 2048, 4, 64),

@@ -1,5 +1,6 @@
 """Run time of compiled programs: elementwise chains, loops, and decompositions."""
 
+from benchmarks import models
 from benchmarks.workloads.workload import program
 
 PAGES = (
@@ -76,6 +77,15 @@ def minimize(jax, jnp, np):
     x = jnp.ones(1000)
     np.testing.assert_allclose(run(x)[1], np.full(1000, (0.9 - 2e-6) ** 20), rtol=1e-4)
     return (run, x)
+
+
+@program("the sixth derivative of sin(x) / (1 + x*x), float32[1000000]")
+def sixth_derivative(jax, jnp, np):
+    host = np.linspace(0.5, 2.0, 1_000_000, dtype="f4")
+    mapped = jax.jit(jax.vmap(models.derivative_of_quotient(jax, jnp, 6)))
+    expected = models.derivative_by_contour(np, host[::1000], 6)
+    np.testing.assert_allclose(mapped(host)[::1000], expected, rtol=1e-3, atol=0.05)
+    return mapped, jnp.array(host)
 
 
 @program("x + x*x + x*x*x, float32[10000, 10000]", why=PAGES)

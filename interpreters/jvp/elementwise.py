@@ -11,7 +11,7 @@ from effax.effects.rows import elementwise
 from effax.effects.rows.complex import complex, conj, imag, real
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import abs, div, mul, neg, sign, sub
-from effax.effects.types import is_complex, typeof
+from effax.effects.types import finfo, is_complex, is_float, typeof
 from effax.interpreters.composites.calculus import along, not_zero, partials, tables
 from effax.interpreters.jvp.dual import rule, total
 
@@ -60,14 +60,24 @@ _real_abs_jvp = chain_rule(abs)
 
 @rule(div, pure=True)
 def div_jvp(primals: list[Any], tangents: list[Any]) -> Any:
-    """One division for both operands; the quotient, which is kept mostly anyway, is all it keeps
-    besides the denominator."""
+    """One reciprocal, by which derivatives of all orders multiply: XLA begins a kernel at each
+    quotient that is read twice, 29 of them in the sixth derivative of `sin(x) / (1 + x * x)`."""
     (x, y), (dx, dy) = primals, tangents
     ans = div(x, y)
     if dy is None:
         return ans, None if dx is None else div(dx, y)
-    along_y = mul(dy, ans)
-    return ans, div(neg(along_y) if dx is None else sub(dx, along_y), y)
+    if _has_few_exponents(typeof(y).dtype):
+        along_y = mul(dy, ans)
+        return ans, div(neg(along_y) if dx is None else sub(dx, along_y), y)
+    inverse = div(1.0, y)
+    if dx is None:
+        return ans, mul(dy, neg(mul(ans, inverse)))
+    return ans, mul(sub(dx, mul(dy, ans)), inverse)
+
+
+def _has_few_exponents(dtype: Any) -> bool:
+    """Whether reciprocals of many large numbers are not normal, as of float16 from 2^14 on."""
+    return is_float(dtype) and int(finfo(dtype).nexp) < 8
 
 
 @rule(abs, pure=True)

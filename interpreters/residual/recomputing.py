@@ -118,7 +118,7 @@ def _costs(
         return have[x]
 
     for e in equations:
-        arithmetic = e.effect in ARITHMETIC
+        arithmetic = e.effect in ARITHMETIC or _is_reciprocal(e)
         if not arithmetic and e.effect not in STRUCTURAL:
             continue
         (output,) = e.outputs
@@ -131,6 +131,11 @@ def _costs(
             again = costs.again[output]
             have[output] = again if is_less(again, size(output.type)) else size(output.type)
     return costs
+
+
+def _is_reciprocal(e: Equation) -> bool:
+    """Whether it is what a quotient's derivative multiplies by, where it divided otherwise."""
+    return e.effect is elementwise.div and type(e.inputs[0]) is not Variable
 
 
 def is_less(cost: Any, other: Any) -> bool:

@@ -30,9 +30,8 @@ def close(a, b):
 
 
 def test_its_page():
-    fx.config.update("jax_enable_x64", False)
-    assert doctest.testmod(laplacian).failed == 0
-    fx.config.update("jax_enable_x64", True)
+    with fx.enable_x64(False):
+        assert doctest.testmod(laplacian).failed == 0
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

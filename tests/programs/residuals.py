@@ -72,6 +72,15 @@ def programs(fx, jnp):
         scores = jnp.where(jnp.tril(jnp.ones((T, T), bool)), scores, -1e9)
         return (fx.nn.softmax(scores, -1) @ v).sum()
 
+    def inverses(x):
+        return lax.scan(lambda c, _: (1.0 / (1.0 + c * c), None), x, None, length=T)[0].sum()
+
+    def by_sums(x):
+        def step(c, _):
+            return c / c.sum(1, keepdims=True) + 0.1, None
+
+        return lax.scan(step, x, None, length=T)[0].sum()
+
     return {
         "rnn": (rnn, array(N, N), array(N, N), array(N), array(T, N)),
         "masked": (masked, array(N), array(T, N)),
@@ -83,6 +92,8 @@ def programs(fx, jnp):
         "relu mlp": (relu_mlp, array(N, N), array(N, N), array(T, N)),
         "layer norm": (layer_norm, array(N), array(N), array(T, N)),
         "attention": (attention, array(T, N), array(T, N), array(T, N)),
+        "inverses": (inverses, array(N)),
+        "by sums": (by_sums, array(N, N)),
     }
 
 
