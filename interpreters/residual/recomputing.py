@@ -54,6 +54,7 @@ ARITHMETIC: Final[frozenset[Effect]] = frozenset(
     {
         elementwise.abs,
         elementwise.add,
+        elementwise.div,
         elementwise.max,
         elementwise.min,
         elementwise.mul,
@@ -62,7 +63,7 @@ ARITHMETIC: Final[frozenset[Effect]] = frozenset(
         elementwise.sub,
     }
 )
-"""Effects of one cycle an element, done again up to `MOST` of them in a row."""
+"""Effects that cost less than writing and reading a result: done again, `MOST` in a row."""
 MOST: Final = 4
 
 
@@ -118,7 +119,7 @@ def _costs(
         return have[x]
 
     for e in equations:
-        arithmetic = e.effect in ARITHMETIC or _is_reciprocal(e)
+        arithmetic = e.effect in ARITHMETIC
         if not arithmetic and e.effect not in STRUCTURAL:
             continue
         (output,) = e.outputs
@@ -131,11 +132,6 @@ def _costs(
             again = costs.again[output]
             have[output] = again if is_less(again, size(output.type)) else size(output.type)
     return costs
-
-
-def _is_reciprocal(e: Equation) -> bool:
-    """Whether it is what a quotient's derivative multiplies by, where it divided otherwise."""
-    return e.effect is elementwise.div and type(e.inputs[0]) is not Variable
 
 
 def is_less(cost: Any, other: Any) -> bool:

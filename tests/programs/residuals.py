@@ -75,6 +75,9 @@ def programs(fx, jnp):
     def inverses(x):
         return lax.scan(lambda c, _: (1.0 / (1.0 + c * c), None), x, None, length=T)[0].sum()
 
+    def damped(x):
+        return lax.scan(lambda c, _: (c / (1.0 + c * c), None), x, None, length=T)[0].sum()
+
     def by_sums(x):
         def step(c, _):
             return c / c.sum(1, keepdims=True) + 0.1, None
@@ -93,6 +96,7 @@ def programs(fx, jnp):
         "layer norm": (layer_norm, array(N), array(N), array(T, N)),
         "attention": (attention, array(T, N), array(T, N), array(T, N)),
         "inverses": (inverses, array(N)),
+        "damped": (damped, array(N)),
         "by sums": (by_sums, array(N, N)),
     }
 
