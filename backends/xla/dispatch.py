@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -40,6 +42,8 @@ _log: Final = logging.getLogger("effax")
 host_rules: Final[dict[Effect, Callable[..., Any]]] = {}
 """Effects that are answered on the host when nothing is staged: callbacks, checks."""
 
+PATIENCE: Final = 60.0
+"""Seconds of compilation after which a program is named."""
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 LIMIT: Final = 8192
 _singles: Final[dict[Any, Launch]] = {}
@@ -206,19 +210,20 @@ def compile_program(
             types = ", ".join(t.str_short() for t in program.in_types)
             told = "Compiling jit(%s) for %s, with arguments of types %s"
             _log.log(level, told, program.name, where, types)
-        executable = compile_text(
-            text,
-            placement=where,
-            out_types=program.out_types,
-            donate=tuple(donate),
-            host_callbacks=tuple(callbacks),
-            # The process must not exit while several devices are in the middle of a callback.
-            effectful="callback" in program.row or bool(callbacks and not where.is_single),
-            ordered=has_ordered(program),
-            single_op=single_op,
-            called=called,
-            options=options,
-        )
+        with contextlib.nullcontext() if single_op else _said_if_long(program):
+            executable = compile_text(
+                text,
+                placement=where,
+                out_types=program.out_types,
+                donate=tuple(donate),
+                host_callbacks=tuple(callbacks),
+                # The process must not exit while several devices are in the middle of a callback.
+                effectful="callback" in program.row or bool(callbacks and not where.is_single),
+                ordered=has_ordered(program),
+                single_op=single_op,
+                called=called,
+                options=options,
+            )
         work = ledger.of_operation(program.name) if work is None else work
         work.compiled(executable.seconds, executable.from_disk)
         told = "Finished XLA compilation of jit(%s) in %.6f s%s"
@@ -236,6 +241,25 @@ def compile_program(
     if read("debug_nans") or read("debug_infs"):
         executor.checked = Checked(program, shared)
     return executor
+
+
+@contextlib.contextmanager
+def _said_if_long(program: Program) -> Iterator[None]:
+    """Log a warning while a program is compiling for longer than `PATIENCE`."""
+
+    def say() -> None:
+        from effax.backends.xla.patience import description
+
+        told = "jit(%s) has been compiling for %.0f s: %s"
+        _log.warning(told, program.name, PATIENCE, description(program))
+
+    clock = threading.Timer(PATIENCE, say)
+    clock.daemon = True
+    clock.start()
+    try:
+        yield
+    finally:
+        clock.cancel()
 
 
 def _tell(program: Program, layout: ProgramLayout) -> None:
