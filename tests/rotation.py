@@ -1,9 +1,10 @@
 """A plugin of pytest: of the tests that take long, an eighth a day.
 
 `make test` has it on; pytest without `-p tests.rotation`, and so `make test-all`, runs all. The
-functions of tests are in `rotation.txt`, a line for each file, from the report of a whole run:
+functions of tests are in `rotation.txt`, a line for each file, from reports of runs, whole ones or
+a day's:
 
-    .venv/bin/python -m pytest -q -n 2 -m "not slow" --junitxml=build/tests.xml
+    PYTEST_ADDOPTS=--junitxml=build/tests.xml make test
     .venv/bin/python -m tests.rotation build/tests.xml
 
 `EFFAX_DAY=2026-11-28 make test` asks the tests of that day.
@@ -26,6 +27,8 @@ TABLE = Path(__file__).with_suffix(".txt")
 DAYS = 8
 LONG = 0.3
 """Seconds that a case takes on average, on two cores."""
+MUCH = 6.0
+"""Seconds that all cases of a function take."""
 ALWAYS = ("tests/architecture/", "tests/docs/", "tests/typing/")
 
 
@@ -62,23 +65,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [x for x in items if x.nodeid in chosen]
 
 
-def long_functions(report: Path) -> dict[str, list[str]]:
-    """The functions whose cases take long, by file, as a report of pytest in XML has them."""
-    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+def long_functions(report: Path, before: frozenset[str]) -> dict[str, list[str]]:
+    """The functions whose cases take long, by file, as a report of pytest in XML has them.
+
+    Those `before` of which the report says nothing stay.
+    """
+    seconds: dict[str, list[float]] = defaultdict(list)
     for case in ElementTree.parse(report).iter("testcase"):
         file = case.get("classname", "").replace(".", "/") + ".py"
         if (ROOT / file).exists():  # otherwise it is a class, or a doctest in one
             name = case.get("name", "").partition("[")[0]
-            seconds[file, name].append(float(case.get("time", 0)))
+            seconds[f"{file}::{name}"].append(float(case.get("time", 0)))
+    long = {name for name, times in seconds.items() if is_long(times, name in before)}
     found: dict[str, list[str]] = defaultdict(list)
-    for (file, name), times in sorted(seconds.items()):
-        if sum(times) / len(times) >= LONG and file.startswith("tests/"):
+    for address in sorted(long | (before - seconds.keys())):
+        file, _, name = address.partition("::")
+        if file.startswith("tests/") and not file.startswith(ALWAYS):
             found[file].append(name)
-    return {file: names for file, names in found.items() if not file.startswith(ALWAYS)}
+    return dict(found)
+
+
+def is_long(times: list[float], rotated: bool) -> bool:
+    """Whether cases that took so long are to take turns; of rotated ones an eighth was asked."""
+    much = MUCH / DAYS if rotated else MUCH
+    return sum(times) / len(times) >= LONG or (sum(times) >= much and (rotated or len(times) > 1))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path, help="what --junitxml wrote")
-    functions = long_functions(parser.parse_args().report)
+    functions = long_functions(parser.parse_args().report, rotating())
     TABLE.write_text("".join(f"{' '.join([file, *names])}\n" for file, names in functions.items()))

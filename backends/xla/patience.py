@@ -1,4 +1,4 @@
-"""What is said of a program that has been compiling for long: how large it is, and what repeats."""
+"""The account of a program that has been compiling for long: its size, and what repeats."""
 
 from __future__ import annotations
 
