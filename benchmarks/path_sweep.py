@@ -63,6 +63,12 @@ OPERATIONS: dict[str, tuple[str, str]] = {
     **{name: (ALONG.format(name), f"{FLOATS} {WHOLE}") for name in ("argmax", "argmin")},
     "reduce_max": (ALONG.format("max"), f"{FLOATS} {WHOLE}"),
     "reduce_min": (ALONG.format("min"), f"{FLOATS} {WHOLE}"),
+    "fold": (
+        "jnp.argmax(jnp.atan(x)) jnp.argmax(jnp.atan(X),axis=0) jnp.argmax(jnp.atan(X),axis=1) "
+        "jnp.max(jnp.atan(X),axis=1) jnp.min(noise(X),axis=1) jnp.argmin(noise(X),axis=1) "
+        "jnp.argmax(nn.softplus(X),axis=1)",
+        ONE,
+    ),
     "sort_bits": (ALONG.format("sort"), FLOATS),
     "sort_packed": (ALONG.format("argsort"), f"{FLOATS} int32"),
     "triangular_solve": ("jsp.linalg.solve_triangular(T,S) jsp.linalg.solve_triangular(T,v)", ONE),
@@ -102,6 +108,11 @@ def conv(images: Any, kernel: Any, groups: int = 1) -> Any:
         images, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"),
         feature_group_count=groups,
     )  # fmt: skip
+
+
+def noise(x: Any) -> Any:
+    """Random numbers of the operand's shape and dtype, added to it."""
+    return x + effax.random.normal(effax.random.key(0), x.shape, x.dtype)
 
 
 def pooled_slope(images: Any) -> Any:
@@ -170,7 +181,8 @@ def compiled(function: Callable[..., Any], given: dict[str, Any], path: str) -> 
 def function_of(text: str, among: bool) -> Callable[[dict[str, Any]], Any]:
     """The function that an expression says; `among` others, a producer and a consumer."""
     code = compile(text.partition(", ")[0], text, "eval")
-    here = {"jnp": jnp, "lax": lax, "jsp": jsp, "conv": conv, "pooled_slope": pooled_slope}
+    here = {"jnp": jnp, "lax": lax, "jsp": jsp, "nn": effax.nn, "noise": noise}
+    here |= {"conv": conv, "pooled_slope": pooled_slope}
 
     def function(given: dict[str, Any]) -> Any:
         if among:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
@@ -150,14 +149,6 @@ class Array(Value):
         if not shape:
             raise TypeError("len() of unsized object")
         return shape[0]
-
-    @filtered
-    def __iter__(self) -> Iterator[Any]:
-        shape = self.spec.type.shape
-        if not shape:
-            raise TypeError("iteration over a 0-d array")
-        # The surface defines and installs `x[i]`, in terms of effects.
-        return (self[i] for i in range(shape[0]))
 
     __hash__ = None  # type: ignore[assignment]
 

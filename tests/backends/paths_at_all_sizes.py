@@ -14,8 +14,9 @@ LEAST = {
     "backends.xla.fast.elementwise": {"LARGE": 1, "LONG": 1, "VAST": 1},
     "backends.xla.fast.reduction": {
         **{"LARGE": 1, "LONG": 1, "VECTOR": 1, "WIDE": 1, "FEW": 1},
-        **{"ROWS": 2, "LEAST": 4, "VAST": 2, "BOTH": (0, 0)},
+        **{"ROWS": 2, "LEAST": 4, "VAST": 2, "WRITTEN": 1, "BOTH": (0, 0)},
     },
+    "backends.xla.fast.reduction_apart": {"LEAST": 1},
     "backends.xla.fast.sorting": {"LARGE": 1},
     "backends.xla.fast.transcendental": {"LARGE": 1, "PERIODIC": 1},
     "backends.xla.fast.window": {"LARGE": 1},

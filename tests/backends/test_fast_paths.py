@@ -24,9 +24,12 @@ pytestmark = pytest.mark.cpu
 
 load("effax.backends.xla.lowering")
 load("effax.backends.xla.fast")
-convolution, elementwise, reduction, transcendental, window = (
+convolution, elementwise, reduction, reduction_apart, transcendental, window = (
     import_module(f"effax.backends.xla.fast.{name}")
-    for name in ("convolution", "elementwise", "reduction", "transcendental", "window")
+    for name in (
+        *("convolution", "elementwise", "reduction", "reduction_apart"),
+        *("transcendental", "window"),
+    )
 )
 
 
@@ -34,6 +37,8 @@ convolution, elementwise, reduction, transcendental, window = (
 def all_paths(monkeypatch):
     """Whatever the environment asks for, and for arrays of 4096 elements."""
     monkeypatch.setattr(reduction, "FEW", 4096)
+    monkeypatch.setattr(reduction, "WRITTEN", 2048)
+    monkeypatch.setattr(reduction_apart, "LEAST", 2048)
     monkeypatch.setattr(elementwise, "LONG", 2048)
     monkeypatch.setattr(elementwise, "VAST", 4096)
     monkeypatch.setattr(reduction, "VECTOR", 2048)
@@ -151,6 +156,16 @@ MOVED = {
     "cummin": [
         (lambda x: lax.cummin(x, 0, reverse=True), FLOATS),
         (lambda x: lax.cummin(x.reshape(64, 64), 1), FLOATS),
+    ],
+    "fold": [
+        (lambda x: jnp.argmax(jnp.arctan(x).reshape(256, 16), 1), FLOATS),
+        (lambda x: jnp.argmin(jnp.arctan(x).reshape(16, 256), 1), FLOATS),
+        (lambda x: jnp.argmax(jnp.arctan(x).reshape(64, 64), 0), FLOATS),
+        (lambda x: jnp.max(jnp.arctan(x).reshape(16, 256), 1), FLOATS),
+        (lambda x: jnp.min(jnp.arctan(x)), FLOATS),
+        (lambda x: lax.map(lambda r: jnp.argmax(jnp.arctan(r), -1), x.reshape(2, 256, 8)), FLOATS),
+        (lambda x: jnp.argmax(fx.jit(jnp.arctan)(x).reshape(256, 16), 1), FLOATS),
+        (lambda x: fx.random.categorical(fx.random.key(0), x.reshape(256, 16)), NUMBERS),
     ],
     "reduce_max": [
         (lambda x: jnp.max(x), FLOATS),

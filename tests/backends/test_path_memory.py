@@ -1,4 +1,4 @@
-"""No fast path takes more than twice the memory of the plain form, as XLA plans it.
+"""No fast path takes more than twice the memory of the plain form, as XLA plans it; one thrice.
 
 Programs are compiled, not run, for operands of tens of megabytes: what a path takes for its own
 tables, however small the operand, is no matter.
@@ -19,6 +19,8 @@ load("effax.backends.xla.fast")
 
 TWICE = 2.02
 """Tables of a fixed size, and the extrema of blocks, come to less than a hundredth of an operand."""
+THRICE = {"fold": 3.02}
+"""Its operand is written down, which the plain form computes inside; no more than 16 MB."""
 LONG, ODD = 1 << 24, (1 << 24) - 1
 LANES = [((LONG,), 0), ((ODD,), 0), ((4096, 4096), 1), ((4095, 4097), 1), ((4096, 4096), 0)]
 TALL = [((1 << 18, 64), 1), ((1 << 17, 200), 1)]
@@ -89,6 +91,12 @@ QUESTIONS = {
         )
         for shape, axis in [*LANES, *TALL[:1]]
     },
+    **{
+        ("fold", f"{name} {shape}"): (
+            lambda x, name=name: getattr(jnp, name)(jnp.arctan(x), -1), [Struct(shape, "float32")]
+        )
+        for name, shape in [("argmax", (1 << 18, 16)), ("argmax", (2048, 2048)), ("max", (2048, 2048))]
+    },
     ("rem_float", "f32"): (lax.rem, [Struct((LONG,), "float32")] * 2),
     **{
         ("convolution", f"{groups} {rank}"): (
@@ -125,6 +133,7 @@ def test_every_path_is_asked():
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
-def test_a_path_takes_at_most_twice_the_memory(question):
+def test_a_path_takes_no_more_memory_than_it_may(question):
     function, operands = QUESTIONS[question]
-    assert _bytes(function, operands, "all") <= TWICE * _bytes(function, operands, "none")
+    most = THRICE.get(question[0], TWICE)
+    assert _bytes(function, operands, "all") <= most * _bytes(function, operands, "none")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from effax.backends.xla.fast.path import fast_path, loop, taken
+from effax.backends.xla.fast.reduction_apart import in_functions
 from effax.backends.xla.fast.reduction_surviving import nan_survives, uses_of
 from effax.backends.xla.lowering.elementwise import compare
 from effax.backends.xla.lowering.reduction import add, reduce_text
@@ -305,3 +306,20 @@ def _xlas_own(w: Writer, type: ShapedArray, x: Name, axes: tuple[int, ...], oper
 INDEX = ShapedArray((), int32)
 _asked_by_a_sum(reduction.reduce_max, "maximum")
 _asked_by_a_sum(reduction.reduce_min, "minimum")
+
+
+WRITTEN = 1 << 17
+"""Elements from which extrema are faster of what is written down."""
+
+
+def _cost_of_places(x: Name, *, axis: int, index_dtype: Any) -> float:
+    narrow = axis == x.type.ndim - 1 and x.type.shape[axis] < LONG
+    return 9 if narrow else 24
+
+
+def _cost_of_extrema(x: Name, *, axes: tuple[int, ...]) -> float:
+    large = x.type.size >= WRITTEN and _worth_lanes(x, axes=axes)
+    return 24 if large and _are_rows(x.type, axes) else math.inf
+
+
+in_functions(_cost_of_places, _cost_of_extrema)

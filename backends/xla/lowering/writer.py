@@ -17,7 +17,7 @@ from effax.effects.dtypes import integer_range
 from effax.effects.effect import Effect, only_effects
 from effax.effects.errors import ArraySizeError, UnhandledEffectError
 from effax.effects.interning import keep
-from effax.effects.program import Program, Variable
+from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import Tags, is_named, tags_of
 from effax.effects.rows.naming import sink
 from effax.effects.types import ShapedArray, element_name, is_integer
@@ -165,6 +165,7 @@ class Writer:
         self.careless = False
         self.uses: tuple[Program, Any] | None = None
         """A program, the last that was asked about, and the equations that read its variables."""
+        self.makers: tuple[Program, dict[Any, Equation]] | None = None
         self.unknowns: dict[str, Name] = {}
         """The scalar (i64) of each unknown of symbolic lengths, an operand of each function."""
         self.unknowns_scope: Any = None
