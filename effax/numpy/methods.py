@@ -367,5 +367,6 @@ def _install_indexing() -> None:
     _OnDemand(Value, "__array_namespace__", array_namespace)
     _OnDemand(Array, "reshape", lambda: from_reading("array_reshape"))
     _OnDemand(Array, "__getitem__", lambda: from_reading("array_getitem"))
+    _OnDemand(Array, "__iter__", lambda: from_reading("array_iter"))
     _OnDemand(Value, "__getitem__", lambda: filtered(from_indexing("getitem")))
     _OnDemand(Value, "at", lambda: property(from_indexing("ArrayAt")))

@@ -186,3 +186,21 @@ def test_what_fitted_once_is_told_from_what_does_not():
     gone.delete()
     with pytest.raises(RuntimeError, match="deleted"):
         double(gone)
+
+
+def test_arrays_that_fitted_once_fit_no_other_tree():
+    x, y = jnp.arange(3.0), jnp.ones(3)
+    compiled = effax.jit(lambda a, b: a - b).lower(x, y).compile()
+    for _ in range(3):
+        assert compiled(x, y).tolist() == [-1.0, 0.0, 1.0]
+    for wrong in (([x, y],), (x,), (x, y, x), (x, [y]), (x, jnp.ones(2))):
+        with pytest.raises(TypeError):
+            compiled(*wrong)
+    with pytest.raises(TypeError):
+        compiled(x, b=y)
+    assert compiled(np.arange(3, dtype=np.float32), y).tolist() == [-1.0, 0.0, 1.0]
+    paired = effax.jit(lambda p, q: {"s": p[0] + p[1]}).lower([x, y], ()).compile()
+    for _ in range(3):
+        assert paired([x, y], ())["s"].tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(TypeError):
+        paired(x, y)

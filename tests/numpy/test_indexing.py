@@ -243,3 +243,16 @@ def test_known_positions_outside_are_refused_if_asked_for(index):
         assert x.at[index].set(1).sum() == 0
         assert x[1, -3] == 0
     np.testing.assert_array_equal(x[index], before)
+
+
+def test_iterating_often_gives_the_same():
+    """From the 500th time on a short array is taken apart by one executable."""
+    x = jnp.arange(6.0).reshape(3, 2)
+    for _ in range(520):
+        rows = list(x)
+    assert [row.tolist() for row in rows] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    assert all(row.shape == (2,) and not row.weak_type for row in rows)
+    a, b, c = 2 * x
+    assert b.tolist() == [4.0, 6.0]
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        iter(jnp.float32(1))

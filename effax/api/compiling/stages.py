@@ -19,17 +19,17 @@ from effax.backends.xla.dispatch import (
     lower,
     refuse_execution,
 )
-from effax.backends.xla.launch import Executor
+from effax.backends.xla.launch import Executor, Launch
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.ledger import Work
 from effax.backends.xla.placement import Sharding, Spec
 from effax.effects.errors import SymbolicShapeError
-from effax.effects.frames import filtered
+from effax.effects.frames import boundary, filtered, settle, strip
 from effax.effects.handler import Carrier
 from effax.effects.mismatch import mismatches
 from effax.effects.program import Program
 from effax.effects.rows.state import Ref, ref_get, ref_set, takes_references
-from effax.effects.tree import registry, tree_flatten, tree_unflatten
+from effax.effects.tree import registry, tree_flatten, tree_unflatten, treedef_is_leaf
 from effax.effects.types import ShapedArray, str_long, typeof
 from effax.effects.value import is_symbolic
 from effax.interpreters.functor.discharge import discharged, distinct
@@ -335,10 +335,27 @@ class Compiled(_Stage):
     _threads: _Threads | None = None
     _fitting: set[tuple[Any, ...]] = attrs.field(factory=set)
     """The specs of arrays that were found to fit, of which nothing need be asked again."""
+    _launches: dict[tuple[Any, ...], Launch] = attrs.field(factory=dict)
+    """The same where each argument is an array, and what to do with their buffers."""
 
-    @filtered
+    @boundary
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run, with the dynamic arguments; raises `TypeError` for other trees or types."""
+        try:
+            if not keywords:
+                specs = tuple([x.spec if type(x) is Array else None for x in args])
+                launch = self._launches.get(specs)
+                if launch is not None:
+                    refuse_execution(self._call.fun_name)
+                    return launch([x.buffer for x in args])
+            result = self._run(args, keywords)
+            settle()
+            return result
+        except Exception as error:
+            strip(error)
+            raise
+
+    def _run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         call = self._call
         refuse_execution(call.fun_name)
         leaves, tree = tree_flatten((args, keywords))
@@ -379,6 +396,10 @@ class Compiled(_Stage):
             results = self._threads.write_back(refs, results)
         elif fits:
             self._fitting.add(specs)
+            if not keywords and all(type(x) is Array for x in args):
+                alone = treedef_is_leaf(call.out_tree)
+                build = None if alone else lambda xs: tree_unflatten(call.out_tree, list(xs))
+                self._launches[specs] = self.executor.launch(build)
         return tree_unflatten(call.out_tree, results)
 
     @property
