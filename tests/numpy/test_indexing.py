@@ -252,7 +252,7 @@ def test_iterating_often_gives_the_same():
         rows = list(x)
     assert [row.tolist() for row in rows] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     assert all(row.shape == (2,) and not row.weak_type for row in rows)
-    a, b, c = 2 * x
-    assert b.tolist() == [4.0, 6.0]
+    _, second, _ = 2 * x
+    assert second.tolist() == [4.0, 6.0]
     with pytest.raises(TypeError, match="iteration over a 0-d array"):
         iter(jnp.float32(1))
