@@ -67,7 +67,12 @@ def compile_leapfrog(jax, jnp, np):
     return compiled(jax, jax.value_and_grad(loss), q, w)
 
 
-@workload("30 steps of an LSTM, unrolled, value_and_grad", 0.35)
+@workload(
+    "30 steps of an LSTM, unrolled, value_and_grad",
+    0.35,
+    why="2.3 of 2.4 s are XLA's, on 18 functions with 77 products; whole it takes 6.4 with 149, as "
+    "in JAX",
+)
 def compile_lstm(jax, jnp, np):
     loss, (xs, w) = models.lstm(jax, jnp), models.lstm_inputs(np, 30)
     models.assert_gradient(jax, np, lambda w, xs: loss(xs, w), w, xs[:2])

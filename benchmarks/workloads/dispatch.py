@@ -181,7 +181,13 @@ def eager_take(jax, jnp):
     return lambda: jnp.take(x, i)
 
 
-@eager("take_along", "eager jnp.take_along_axis(x, i, 0), float32[3]", 1.0, [2, 0])
+@eager(
+    "take_along",
+    "eager jnp.take_along_axis(x, i, 0), float32[3]",
+    1.0,
+    [2, 0],
+    why="of 5.9 µs the launch takes 3.9; 1.9 find it, by two specs and an axis",
+)
 def eager_take_along(jax, jnp):
     x, i = jnp.arange(3.0), jnp.array([2, 0])
     return lambda: jnp.take_along_axis(x, i, 0)
