@@ -29,7 +29,8 @@ LONG = 0.3
 """Seconds that a case takes on average, on two cores."""
 MUCH = 6.0
 """Seconds that all cases of a function take."""
-ALWAYS = ("tests/architecture/", "tests/docs/", "tests/typing/")
+ALWAYS = ("tests/architecture/", "tests/docs/", "tests/typing/", "tests/grid/test_ways.py")
+"""Files whose tests don't take turns, or do so by themselves."""
 
 
 def rotating() -> frozenset[str]:
@@ -66,9 +67,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def long_functions(report: Path, before: frozenset[str]) -> dict[str, list[str]]:
-    """The functions whose cases take long, by file, as a report of pytest in XML has them.
+    """The functions whose cases take long, by file: those of a report of pytest, and of `before`.
 
-    Those `before` of which the report says nothing stay.
+    None is taken out, since a report may be of a day, or of a fast machine.
     """
     seconds: dict[str, list[float]] = defaultdict(list)
     for case in ElementTree.parse(report).iter("testcase"):
@@ -76,19 +77,17 @@ def long_functions(report: Path, before: frozenset[str]) -> dict[str, list[str]]
         if (ROOT / file).exists():  # otherwise it is a class, or a doctest in one
             name = case.get("name", "").partition("[")[0]
             seconds[f"{file}::{name}"].append(float(case.get("time", 0)))
-    long = {name for name, times in seconds.items() if is_long(times, name in before)}
     found: dict[str, list[str]] = defaultdict(list)
-    for address in sorted(long | (before - seconds.keys())):
+    for address in sorted(before | {name for name, times in seconds.items() if is_long(times)}):
         file, _, name = address.partition("::")
         if file.startswith("tests/") and not file.startswith(ALWAYS):
             found[file].append(name)
     return dict(found)
 
 
-def is_long(times: list[float], rotated: bool) -> bool:
-    """Whether cases that took so long are to take turns; of rotated ones an eighth was asked."""
-    much = MUCH / DAYS if rotated else MUCH
-    return sum(times) / len(times) >= LONG or (sum(times) >= much and (rotated or len(times) > 1))
+def is_long(times: list[float]) -> bool:
+    """Whether cases that took so long are to take turns: on average, or as many as there are."""
+    return sum(times) / len(times) >= LONG or (sum(times) >= MUCH and len(times) >= DAYS)
 
 
 if __name__ == "__main__":
