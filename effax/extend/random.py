@@ -59,7 +59,7 @@ def define_prng_impl(
     The functions are compiled, and must be such that `vmap` can batch them.
 
     Args:
-      key_shape: the shape of a key's words, `(n,)`.
+      key_shape: the shape of a key's words.
       seed: the words of the key of an integer scalar, uint32 of this shape.
       split: the words of new keys, of a shape and then `key_shape`, of a key's words and the shape.
       random_bits: unsigned integers of a key's words, a width of 8, 16, 32 or 64 bits, a shape.
@@ -69,9 +69,6 @@ def define_prng_impl(
 
     Returns:
       What `random.key` takes as `impl`.
-
-    Raises:
-      NotImplementedError: for keys whose words have not one axis.
 
     >>> import math
     >>> from effax import lax, random
@@ -90,14 +87,18 @@ def define_prng_impl(
     >>> random.bits(random.key(5, impl=counting), (3,)).tolist()
     [5, 6, 7]
     """
-    lengths = canonical_shape(key_shape)
-    if len(lengths) != 1:
-        raise NotImplementedError(
-            f"define_prng_impl(name={name!r}): the words of a key must have one axis, got "
-            f"key_shape={lengths}; say ({math.prod(lengths)},), and reshape them inside"
-        )
+    axes = canonical_shape(key_shape)
 
-    def bits(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        return random_bits(words, 8 * dtype.itemsize, shape)
+    def key_of(words: Any) -> Any:
+        return words.reshape(axes)
 
-    return define(marked(Generator(seed, split, fold_in, bits)), lengths[0], name, tag)
+    def words_of(keys: Any, batch: tuple[int, ...] = ()) -> Any:
+        return keys.reshape(*batch, math.prod(axes))
+
+    generator = Generator(
+        lambda number: words_of(seed(number)),
+        lambda words, shape: words_of(split(key_of(words), shape), shape),
+        lambda words, data: words_of(fold_in(key_of(words), data)),
+        lambda words, shape, dtype: random_bits(key_of(words), 8 * dtype.itemsize, shape),
+    )
+    return define(marked(generator), axes, name, tag)

@@ -29,10 +29,27 @@ from effax.effects.value import Value
 
 
 class Implementation(NamedTuple):
-    """A kind of generator: its tag in the names of dtypes, and how many words its keys have."""
+    """A kind of generator: its tag in the names of dtypes, and how many words its keys have.
+
+    They lie along one axis; where users see them they have the shape `axes`, if that is another.
+    """
 
     tag: str
     width: int
+    axes: tuple[int, ...] | None = None
+
+    def shown(self, words: Any) -> Any:
+        """The words as users see them."""
+        return words if self.axes is None else words.reshape(*words.shape[:-1], *self.axes)
+
+    def along_one_axis(self, words: Any) -> Any:
+        """The same words as they lie in an array of keys; others stay as they are."""
+        if self.axes is None or not hasattr(words, "shape"):
+            return words
+        before = len(words.shape) - len(self.axes)
+        if before < 0 or tuple(words.shape[before:]) != self.axes:
+            return words
+        return words.reshape(*words.shape[:before], self.width)
 
 
 DEFAULT: Final = "threefry2x32"
@@ -316,7 +333,8 @@ class KeyArray(Value):
     def __repr__(self) -> str:
         if self.stands_for_keys:
             return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
-        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
+        words = IMPLEMENTATIONS[self.implementation].shown(self.words)
+        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{words}"
 
 
 def _same_words(name: str, keys: KeyArray, other: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, Final, NamedTuple
 
 from effax.effects.rows.random import use_key
@@ -36,14 +37,16 @@ GENERATORS: Final[dict[str, Generator]] = {
 """The generators by name, those that users define among them."""
 
 
-def define(generator: Generator, width: int, name: str, tag: str) -> str:
+def define(generator: Generator, axes: Shape, name: str, tag: str) -> str:
     """Add a generator of a user's; return the name by which keys are asked for.
+
+    Its functions take and give words along one axis, which users see in the shape of `axes`.
 
     A name that is taken gets a number, as keys of two generators must not be taken for each other.
     """
     taken = sum(known.partition(" #")[0] == name for known in IMPLEMENTATIONS)
     given = f"{name} #{taken + 1}" if taken else name
-    IMPLEMENTATIONS[given] = Implementation(tag, width)
+    IMPLEMENTATIONS[given] = Implementation(tag, prod(axes), axes if len(axes) != 1 else None)
     GENERATORS[given] = generator
     return given
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -186,7 +186,9 @@ def PRNGKey(seed: ArrayLike, *, impl: Any = None) -> Array:  # noqa: N802
     """
     asked = _implementation(impl, None, "PRNGKey")
     words = _key_words("PRNGKey", seed, asked)
-    return KeyArray(words, None, asked) if read("enable_custom_prng") else words
+    if read("enable_custom_prng"):
+        return KeyArray(words, None, asked)
+    return cast("Array", IMPLEMENTATIONS[asked].shown(words))
 
 
 @whole("shape")
@@ -261,7 +263,10 @@ def key_data(keys: ArrayLike) -> Array:
     >>> random.key_data(random.key(42)).tolist()
     [0, 42]
     """
-    return raw(words_of("key_data", keys, batched=True))
+    words = words_of("key_data", keys, batched=True)
+    if type(words) is not KeyArray:
+        return cast("Array", words)
+    return cast("Array", IMPLEMENTATIONS[words.implementation].shown(words.words))
 
 
 def wrap_key_data(
@@ -279,7 +284,13 @@ def wrap_key_data(
     True
     """
     asked = _implementation(impl, dtype, "wrap_key_data")
-    words = key_bits_array
+    words = IMPLEMENTATIONS[asked].along_one_axis(key_bits_array)
+    axes = IMPLEMENTATIONS[asked].axes
+    if axes is not None and words is key_bits_array:
+        raise TypeError(
+            f"random.wrap_key_data: the words of a key of {asked} are a uint32 array whose shape "
+            f"ends in {axes}, but {typeof(words).str_short()} was given"
+        )
     _check_words("wrap_key_data", words, asked)
     if isinstance(words, np.ndarray):
         words = jnp.asarray(words)

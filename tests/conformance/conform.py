@@ -120,6 +120,9 @@ def sample_of_the_day(runner: Runner) -> int:
         failed = {
             f"{name}::{test['id']}" for name, s in mine["files"].items() for test in s["failures"]
         }
+        failed |= {
+            f"{name}::collection" for name, s in mine["files"].items() if s["collection_errors"]
+        }
         if all(test in known or report.reason_of(test) for test in failed):
             continue
         theirs = runner.ask("jax", "day", "--only", str(OUT / "day.effax.json"))

@@ -144,6 +144,38 @@ def test_generators_of_one_name_are_told_apart():
     assert random.key_data(keys[1]).tolist() == [3, 1]
 
 
-def test_words_of_several_axes_are_refused():
-    with pytest.raises(NotImplementedError, match=r"key_shape=\(2, 2\); say \(4,\)"):
-        defined(key_shape=(2, 2))
+@pytest.mark.parametrize("shape", [(2, 2), (1, 2, 2), ()])
+def test_words_of_several_axes(shape):
+    """They have their shape wherever users see them, and are those of one axis otherwise."""
+    width = int(np.prod(shape))
+
+    def words_of(words):
+        return jnp.resize(words.reshape(-1), 2)
+
+    flat = {
+        "seed": lambda seed: seed.astype("uint32") + jnp.arange(width, dtype="uint32"),
+        "split": lambda words, batch: weyl(words_of(words), 32, (*batch, width)),
+        "random_bits": lambda words, *how: weyl(words_of(words), *how),
+    }
+    plain = defined(key_shape=(width,), **flat)
+    shaped = defined(
+        key_shape=shape,
+        seed=lambda seed: flat["seed"](seed).reshape(shape),
+        split=lambda words, batch: flat["split"](words, batch).reshape(*batch, *shape),
+        random_bits=flat["random_bits"],
+    )
+    one, other = (random.key(3, impl=impl) for impl in (plain, shaped))
+    assert random.PRNGKey(3, impl=shaped).shape == random.key_data(other).shape == shape
+    for draw in (lambda k: random.bits(k, (3,)), lambda k: random.normal(random.fold_in(k, 5))):
+        assert draw(one).tolist() == draw(other).tolist() == fx.jit(draw)(other).tolist()
+    mine, theirs = (fx.vmap(lambda k: random.split(k, 2))(random.split(k, 3)) for k in (one, other))
+    data = random.key_data(theirs)
+    assert theirs.shape == (3, 2) and data.shape == (3, 2, *shape)
+    assert data.reshape(-1).tolist() == random.key_data(mine).reshape(-1).tolist()
+    assert (random.wrap_key_data(data, impl=shaped) == theirs).all()
+    assert (random.wrap_key_data(np.asarray(data), impl=shaped) == theirs).all()
+    assert fx.eval_shape(random.key_data, theirs).shape == data.shape
+    assert str(random.key_data(other)) in repr(other)
+    if shape:
+        with pytest.raises(TypeError, match=r"whose shape ends in \(.*2, 2\)"):
+            random.wrap_key_data(jnp.zeros(width, "uint32"), impl=shaped)
