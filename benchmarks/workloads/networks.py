@@ -400,6 +400,8 @@ OTHERS = [
         check=lambda np, found, x: np.testing.assert_allclose(
             np.linalg.slogdet(found)[1], np.trace(x), rtol=1e-2, atol=1e-2
         ),
+        why="within what runs differ by: 0.77 and 1.39 in the two before; the same products and "
+        "solve in either library",
     ),
     Row(
         "bilinear",
