@@ -299,14 +299,14 @@ class KeyArray(Value):
         if self.stands_for_keys:
             same = isinstance(other, KeyArray) and self.implementation == other.implementation
             return same and self.words == other.words  # type: ignore[attr-defined]
-        if other is None:
+        if not _is_compared("==", other):
             return NotImplemented
         return _same_words("equal", self, other).all(-1)
 
     def __ne__(self, other: object) -> Any:
         if self.stands_for_keys:
             return not self == other
-        if other is None:
+        if not _is_compared("!=", other):
             return NotImplemented
         return ~_same_words("not_equal", self, other).all(-1)
 
@@ -335,6 +335,22 @@ class KeyArray(Value):
             return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
         words = IMPLEMENTATIONS[self.implementation].shown(self.words)
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{words}"
+
+
+_CONTAINERS: Final = frozenset({list, tuple, set, dict})
+
+
+def _is_compared(symbol: str, other: Any) -> bool:
+    """Whether an operand is compared by its elements; by identity, where it can have none.
+
+    Raises `TypeError` for containers, as arrays do.
+    """
+    if type(other) in _CONTAINERS:
+        raise TypeError(
+            f"unsupported operand type(s) for {symbol}: 'KeyArray' and {type(other).__name__!r}"
+        )
+    known = (KeyArray, Value, np.ndarray, np.generic, bool, int, float, complex)
+    return isinstance(other, known) or hasattr(other, "__jax_array__")
 
 
 def _same_words(name: str, keys: KeyArray, other: Any) -> Any:

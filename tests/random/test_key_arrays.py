@@ -205,3 +205,16 @@ def test_more_numbers_than_a_word_counts():
 def test_a_traced_size_is_told_as_one(f):
     with pytest.raises(effax.errors.ConcretizationTypeError):
         effax.jit(f)(3)
+
+
+def test_keys_are_compared_with_what_has_no_elements_by_identity():
+    key = random.key(0)
+    for other in ("x", None, object()):
+        assert (key == other) is False and (other == key) is False and (key != other) is True
+        assert effax.jit(lambda k, other=other: jnp.int32(k == other))(key) == 0
+    assert key not in ["a", None]
+    for other in ([1], (key,), {}):
+        with pytest.raises(TypeError, match="unsupported operand type"):
+            _ = key == other
+    with pytest.raises(TypeError, match="equal does not accept dtypes"):
+        _ = key == 1
