@@ -42,15 +42,6 @@ class Implementation(NamedTuple):
         """The words as users see them."""
         return words if self.axes is None else words.reshape(*words.shape[:-1], *self.axes)
 
-    def along_one_axis(self, words: Any) -> Any:
-        """The same words as they lie in an array of keys; others stay as they are."""
-        if self.axes is None or not hasattr(words, "shape"):
-            return words
-        before = len(words.shape) - len(self.axes)
-        if before < 0 or tuple(words.shape[before:]) != self.axes:
-            return words
-        return words.reshape(*words.shape[:before], self.width)
-
 
 DEFAULT: Final = "threefry2x32"
 IMPLEMENTATIONS: Final[dict[str, Implementation]] = {

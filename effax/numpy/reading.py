@@ -15,7 +15,7 @@ from effax.backends.xla.array import Array
 from effax.eager.whole import compiled, remembered
 from effax.effects import config
 from effax.effects.config import trace_key
-from effax.effects.frames import boundary, settle, strip
+from effax.effects.frames import boundary, filtered, settle, strip
 from effax.effects.handler import bottom, current
 from effax.effects.interning import keep
 from effax.effects.value import OutSharding
@@ -51,28 +51,24 @@ def array_getitem(x: Array, index: Any) -> Any:
         raise
 
 
-@boundary
+@filtered
 def array_iter(x: Array) -> Iterator[Any]:
     """Iterate over the arrays along the first axis.
 
     Each is read by itself, by an executable that serves every place; once that was done as often as
     compiling takes, few of them are the results of one executable.
     """
-    try:
-        shape = x.spec.type.shape
-        if not shape:
-            raise TypeError("iteration over a 0-d array")
-        if 1 < shape[0] <= _FEW and _installed() is bottom:
-            times = _iterated.get(x.spec, 0)
-            if times >= _OFTEN:
-                from effax.numpy.joining import unstack
+    shape = x.spec.type.shape
+    if not shape:
+        raise TypeError("iteration over a 0-d array")
+    if 1 < shape[0] <= _FEW and _installed() is bottom:
+        times = _iterated.get(x.spec, 0)
+        if times >= _OFTEN:
+            from effax.numpy.joining import unstack
 
-                return iter(unstack(x))
-            keep(_iterated, x.spec, times + 1, _LIMIT)
-        return (x[i] for i in range(shape[0]))
-    except Exception as error:
-        strip(error)
-        raise
+            return iter(unstack(x))
+        keep(_iterated, x.spec, times + 1, _LIMIT)
+    return (x[i] for i in range(shape[0]))
 
 
 @boundary

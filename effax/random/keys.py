@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from math import prod
 from typing import Any, Final, cast
 
 import numpy as np
@@ -269,6 +270,20 @@ def key_data(keys: ArrayLike) -> Array:
     return cast("Array", IMPLEMENTATIONS[words.implementation].shown(words.words))
 
 
+def _along_one_axis(words: Any, implementation: str) -> Any:
+    """The words of keys, which have the shape that users see, as they lie in an array of keys."""
+    axes = IMPLEMENTATIONS[implementation].axes
+    if axes is None or not hasattr(words, "shape"):
+        return words
+    before = len(words.shape) - len(axes)
+    if before < 0 or tuple(words.shape[before:]) != axes:
+        raise TypeError(
+            f"random.wrap_key_data: the words of a key of {implementation} are a uint32 array "
+            f"whose shape ends in {axes}, but {typeof(words).str_short()} was given"
+        )
+    return words.reshape(*words.shape[:before], prod(axes))
+
+
 def wrap_key_data(
     key_bits_array: ArrayLike, *, impl: Any = None, dtype: DTypeLike | None = None
 ) -> KeyArray:
@@ -284,13 +299,7 @@ def wrap_key_data(
     True
     """
     asked = _implementation(impl, dtype, "wrap_key_data")
-    words = IMPLEMENTATIONS[asked].along_one_axis(key_bits_array)
-    axes = IMPLEMENTATIONS[asked].axes
-    if axes is not None and words is key_bits_array:
-        raise TypeError(
-            f"random.wrap_key_data: the words of a key of {asked} are a uint32 array whose shape "
-            f"ends in {axes}, but {typeof(words).str_short()} was given"
-        )
+    words = _along_one_axis(key_bits_array, asked)
     _check_words("wrap_key_data", words, asked)
     if isinstance(words, np.ndarray):
         words = jnp.asarray(words)

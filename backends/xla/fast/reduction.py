@@ -312,14 +312,16 @@ WRITTEN = 1 << 17
 """Elements from which extrema are faster of what is written down."""
 
 
-def _cost_of_places(x: Name, *, axis: int, index_dtype: Any) -> float:
+def _cost_of_places(w: Writer, x: Name, *, axis: int, index_dtype: Any) -> float:
+    """The cost of an element from which places are found faster in what is written down."""
     narrow = axis == x.type.ndim - 1 and x.type.shape[axis] < LONG
     return 9 if narrow else 24
 
 
-def _cost_of_extrema(x: Name, *, axes: tuple[int, ...]) -> float:
-    large = x.type.size >= WRITTEN and _worth_lanes(x, axes=axes)
-    return 24 if large and _are_rows(x.type, axes) else math.inf
+def _cost_of_extrema(w: Writer, x: Name, *, axes: tuple[int, ...]) -> float:
+    """The same for extrema, where XLA's own kernel, which loses NaNs, won't do."""
+    laned = _worth_lanes(x, axes=axes) and _are_rows(x.type, axes)
+    return 24 if x.type.size >= WRITTEN and laned and not _free_of_nan(w) else math.inf
 
 
 in_functions(_cost_of_places, _cost_of_extrema)

@@ -57,7 +57,8 @@ def in_functions(
 ) -> None:
     """Put the functions before the rules of these folds, on CPUs.
 
-    An operand and the attributes give the cost of each element from which a function is faster.
+    The writer, an operand and the attributes give the cost of an element from which a function is
+    faster.
     """
     for places in (reduction.argmax, reduction.argmin):
         _in_function(places, cost_of_places)
@@ -69,7 +70,7 @@ def _in_function(effect: Effect, limit: Callable[..., float]) -> None:
     within = rules[effect]
 
     def lower_fold(w: Writer, types: Sequence[ShapedArray], x: Name, **attributes: Any) -> Name:
-        if not _known(w, x) or not taken("fold") or not _is_dear(w, limit(x, **attributes)):
+        if not _known(w, x) or not taken("fold") or not _is_dear(w, limit(w, x, **attributes)):
             return within(w, types, x, **attributes)
         program = _alone(effect, x.type.cut_by(None), tuple(attributes.items()))
         return w.call(w.function(program, effect.name), [x], types, apart=True, own=True)[0]
@@ -83,7 +84,7 @@ def _known(w: Writer, x: Name) -> bool:
         return False
     if bit_width(x.dtype) < 32:  # written down, its elements are narrowed and widened again
         return False
-    return LEAST <= math.prod(x.type.shape) <= MOST
+    return LEAST <= x.type.size <= MOST
 
 
 @lru_cache(256)
@@ -94,12 +95,14 @@ def _alone(effect: Effect, type: ShapedArray, attributes: tuple[tuple[str, Any],
 
 def _is_dear(w: Writer, limit: float) -> bool:
     """Whether an element costs so much of the operand of the equation that is being written."""
+    if limit == math.inf:
+        return False
     if w.makers is None or w.makers[0] is not w.program:
         w.makers = w.program, {x: e for e in w.program.equations for x in e.outputs}
     made = w.makers[1]
     seen: set[Any] = set()
     left, cost = list(w.equation.inputs), 0
-    while left and cost < limit < math.inf:
+    while left and cost < limit:
         e = made.get(left.pop())
         if e is not None and e not in seen and _is_fused(e):
             seen.add(e)
@@ -110,7 +113,9 @@ def _is_dear(w: Writer, limit: float) -> bool:
 
 def _is_fused(e: Equation) -> bool:
     """Whether XLA would compute it inside a fold."""
-    return e.effect.family in ONE | MANY | {"shape"} or e.effect is control.call
+    if e.effect is control.call:
+        return not e.attributes.get("apart")
+    return e.effect.family in ONE | MANY | {"shape"}
 
 
 def _cost(e: Equation) -> int:

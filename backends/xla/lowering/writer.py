@@ -166,6 +166,7 @@ class Writer:
         self.uses: tuple[Program, Any] | None = None
         """A program, the last that was asked about, and the equations that read its variables."""
         self.makers: tuple[Program, dict[Any, Equation]] | None = None
+        """The same of the equations that make its variables."""
         self.unknowns: dict[str, Name] = {}
         """The scalar (i64) of each unknown of symbolic lengths, an operand of each function."""
         self.unknowns_scope: Any = None
