@@ -25,7 +25,7 @@ INSTEAD: Final = {
     },
     **{
         f"jax.experimental.sparse.{name}": "effax.experimental.sparse"
-        for name in ("ad", "api", "random", "transform", "util")
+        for name in ("ad", "api", "random")
     },
     "jax.interpreters.pxla": "effax.as_jax.pxla",
     "jax.lib": "effax.as_jax.lib",

@@ -13,6 +13,7 @@ Array([1., 6.], dtype=float32)
 Array([1., 0., 2.], dtype=float32)
 """
 
+from importlib import import_module
 from typing import Any
 
 from effax.experimental.sparse import linalg as linalg
@@ -77,6 +78,7 @@ from effax.experimental.sparse.sampling import (
 from effax.experimental.sparse.slicing import bcoo_dynamic_slice as bcoo_dynamic_slice
 from effax.experimental.sparse.slicing import bcoo_gather as bcoo_gather
 from effax.experimental.sparse.sparsify import sparsify as sparsify
+from effax.experimental.sparse.sparsity import SparseValue as SparseTracer
 
 __all__ = [
     "BCOO",
@@ -88,6 +90,7 @@ __all__ = [
     "JAXSparse",
     "SparseEfficiencyError",
     "SparseEfficiencyWarning",
+    "SparseTracer",
     "bcoo_broadcast_in_dim",
     "bcoo_concatenate",
     "bcoo_conv_general_dilated",
@@ -146,4 +149,6 @@ def __getattr__(name: str) -> Any:
 
         if name in PRIMITIVES:
             return PRIMITIVES[name]
+    if name in ("transform", "util"):
+        return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

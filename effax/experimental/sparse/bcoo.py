@@ -279,10 +279,14 @@ class BCOO(JAXSparse):
         return found.like(abs(found.data))
 
     def __pow__(self, power: Any) -> BCOO:
-        if jnp.ndim(power) or isinstance(power, JAXSparse) or not power > 0:
+        if isinstance(power, JAXSparse) or jnp.ndim(power):
             raise NotImplementedError(
-                f"the power of a sparse array must be a positive number, got {power!r}; with "
-                "others the result is dense"
+                f"the power of a sparse array must be a number, got {power!r}"
+            )
+        if not power > 0:
+            raise NotImplementedError(
+                f"sparse rule for integer_pow with non-positive exponent is not implemented: of "
+                f"{power!r} the result is dense. If that is intended, use todense() first"
             )
         found = self._each_once()
         return found.like(found.data**power)
@@ -301,7 +305,9 @@ class BCOO(JAXSparse):
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, JAXSparse):
             return NotImplemented
-        return self * (1 / jnp.asarray(other))
+        from effax.experimental.sparse.sparsify import sparsify
+
+        return sparsify(jnp.true_divide)(self, other)
 
     def __add__(self, other: Any) -> Any:
         from effax.experimental.sparse.layouts import added
@@ -339,12 +345,19 @@ class BCOO(JAXSparse):
 
 
 def of_the_package(prefix: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: functions of a format, which JAX has beside its class."""
+    """The `__getattr__` of a module: functions of a format, which JAX has beside its class.
+
+    JAX's functions of a format's arrays are there too: `_bcoo_todense(data, indices, spinfo=...)`.
+    """
 
     def find(name: str) -> Any:
         from effax.experimental import sparse
 
         found = getattr(sparse, name, None) if name.startswith(prefix) else None
+        if name.startswith("_") and not name.startswith("__"):
+            from effax.experimental.sparse.primitives import of_arrays
+
+            found = of_arrays(name[1:])
         if found is None:
             raise AttributeError(
                 f"module 'effax.experimental.sparse.{prefix[:-1]}' has no attribute {name!r}"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.value import Array
-from effax.experimental.sparse.bcoo import BCOO
+from effax.experimental.sparse.bcoo import BCOO, of_the_package
 from effax.experimental.sparse.vectors import Vectors, no_axes, product
 
 
@@ -119,3 +119,6 @@ def coo_matmat(mat: COO, B: Array, *, transpose: bool = False) -> Array:  # noqa
            [2., 0.]], dtype=float32)
     """
     return product(mat, B, 2, transpose, "coo_matmat")
+
+
+__getattr__ = of_the_package("coo_")

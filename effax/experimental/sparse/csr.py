@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import effax.numpy as jnp
 from effax.effects.tree import register_pytree_node_class
 from effax.effects.value import Array
-from effax.experimental.sparse.bcoo import BCOO
+from effax.experimental.sparse.bcoo import BCOO, of_the_package
 from effax.experimental.sparse.bcsr import BCSR
 from effax.experimental.sparse.vectors import Vectors, no_axes, product
 
@@ -140,3 +140,6 @@ def csr_matmat(mat: CSR, B: Array, *, transpose: bool = False) -> Array:  # noqa
            [2., 0.]], dtype=float32)
     """
     return product(mat, B, 2, transpose, "csr_matmat")
+
+
+__getattr__ = of_the_package("csr_")

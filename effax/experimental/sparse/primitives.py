@@ -13,7 +13,7 @@ Array([10.,  2.], dtype=float32)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import effax.numpy as jnp
@@ -84,7 +84,7 @@ _WHOLE: Final[dict[str, Callable[..., Any]]] = {
     "csr_matvec": _product(_csr),
     "csr_matmat": _product(_csr),
     "bcoo_todense": lambda *arrays, spinfo: _bcoo(*arrays, spinfo=spinfo).todense(),
-    "bcoo_extract": lambda indices, arr, *, assume_unique: extracted(
+    "bcoo_extract": lambda indices, arr, *, assume_unique=True: extracted(
         indices, jnp.asarray(arr), unique=assume_unique
     ),
     "bcoo_dot_general": lambda data, indices, rhs, *, lhs_spinfo, **how: bcoo_dot_general(
@@ -115,6 +115,34 @@ _IN_PARTS: Final[dict[str, Callable[..., Any]]] = {
     "bcoo_spdot_general": _sums,
 }
 """Primitives whose results are the arrays of a sparse one."""
+
+
+def _to_bcsr(indices: Any, *, shape: Sequence[int], index_dtype: Any = jnp.int32) -> Any:
+    """The columns of a `BCOO`'s elements, and where its rows start."""
+    n_batch = indices.ndim - 2
+    data = jnp.ones((*indices.shape[:-1], *shape[n_batch + 2 :]))
+    found = BCSR.from_bcoo(BCOO((data, indices.astype(index_dtype)), shape=shape))
+    return found.indices, found.indptr
+
+
+def _to_bcoo(indices: Any, indptr: Any, *, shape: Sequence[int]) -> Any:
+    """The positions of a `BCSR`'s elements."""
+    data = jnp.ones((*indices.shape, *shape[indices.ndim + 1 :]))
+    return BCSR((data, indices, indptr), shape=shape).to_bcoo().indices
+
+
+def of_arrays(name: str) -> Callable[..., Any] | None:
+    """JAX's function of a format's arrays, which its primitive of that name stands for."""
+    between: dict[str, Callable[..., Any]] = {"bcoo_to_bcsr": _to_bcsr, "bcsr_to_bcoo": _to_bcoo}
+    if name in between:
+        return between[name]
+    if name not in _IN_PARTS:
+        return _WHOLE.get(name)
+
+    def parts(*arrays: Any, **how: Any) -> tuple[Any, ...]:
+        return tuple(tree_flatten(_IN_PARTS[name](*arrays, **how))[0])
+
+    return parts
 
 
 def _parts(function: Callable[..., Any]) -> Callable[..., Any]:
