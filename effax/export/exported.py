@@ -268,12 +268,17 @@ class Exported:
             fits = found.shape == wanted.shape or _is_of(found.shape, wanted.shape)
             if fits and found.dtype == wanted.dtype:
                 continue
-            if found.dtype == wanted.dtype:
-                what, expected, called = "Shape", str(wanted.shape), str(found.shape)
-            else:
+            what, place, expected, called = "Shape", self._place(i), wanted.shape, found.shape
+            if found.dtype != wanted.dtype:
                 what, expected, called = "Dtype", wanted.dtype.name, found.dtype.name
+            elif found.ndim != wanted.ndim:
+                what = "Rank"
+            else:
+                axes = zip(found.shape, wanted.shape, strict=True)
+                axis = next(k for k, (n, m) in enumerate(axes) if not _is_of((n,), (m,)))
+                place = f"{place}.shape[{axis}] (expected same constant)"
             raise ExportError(
-                f"{what} mismatch for {self._place(i)}: expected {expected} and called with "
+                f"{what} mismatch for {place}: expected {expected} and called with "
                 f"{called}; {self.fun_name} was exported for {wanted.str_short()}"
             )
         if self._unknowns is not None:

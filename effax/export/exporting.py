@@ -8,6 +8,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 
+from effax.api.compiling.jit import jit
 from effax.api.compiling.jitted import Jit
 from effax.api.compiling.stages import Traced
 from effax.api.derivatives.reverse import vjp
@@ -91,6 +92,8 @@ def export(
     >>> exported.in_avals, exported.platforms
     ((i32[3],), ('cpu',))
     """
+    if _is_public(fun_jit):
+        fun_jit = jit(fun_jit)
     if not isinstance(fun_jit, Jit):
         raise ExportError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
     checks = _checked(disabled_checks)
@@ -120,6 +123,13 @@ def export(
         )
 
     return exporting
+
+
+def _is_public(function: Any) -> bool:
+    """Whether a function is one of effax's, as `jnp.sin`, which JAX has jitted."""
+    return getattr(function, "__module__", "").partition(".")[0] == "effax" and not isinstance(
+        function, Jit
+    )
 
 
 def _checked(disabled: Sequence[Any]) -> tuple[DisabledSafetyCheck, ...]:

@@ -14,7 +14,6 @@ from effax.eager.whole import whole
 from effax.effects.rows import (
     comparison,
     conversion,
-    cumulative,
     elementwise,
     logical,
     special,
@@ -178,7 +177,7 @@ def softplus(x: ArrayLike) -> Array:
 
 def _softplus(x: Array) -> Array:
     """As `effax.numpy.logaddexp` with 0, whose complex results are strongly typed."""
-    result = cumulative.logaddexp(x, 0.0)
+    result = transcendental.logaddexp(x, 0.0)
     return strong(result) if is_complex(typeof(result).dtype) else result
 
 

@@ -53,6 +53,16 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     return select_n(condition, no, yes)
 
 
+def in_order(x: Any, y: Any) -> tuple[Any, Any]:
+    """The smaller and the larger of two arrays, each with all of its slope at a tie.
+
+    At a tie `minimum` and `maximum` take half of both slopes: of a symmetric function this is its
+    first derivative, but not its second.
+    """
+    swapped = comparison.gt(x, y)
+    return choose(swapped, y, x), choose(swapped, x, y)
+
+
 @universal(identity=0, reduce=reductions.sum, accumulate=cumsum, at=folds.update("add", "max"))
 def add(x: ArrayLike, y: ArrayLike, /) -> Array:
     """Return `x + y`; for Booleans their disjunction.

@@ -11,7 +11,7 @@ from effax.effects.rows import comparison, complex, elementwise, logical, transc
 from effax.effects.types import is_complex, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.numpy import folds
-from effax.numpy.arithmetic import choose
+from effax.numpy.arithmetic import choose, in_order
 from effax.numpy.universal import universal
 from effax.operands.arguments import strong, strong_unless_scalar
 from effax.operands.promoting import promote_inexact, strong_unless_all_weak, unary_inexact
@@ -176,7 +176,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         )
     x1, x2 = elementwise.abs(x1), elementwise.abs(x2)
     infinite = logical.or_(comparison.eq(x1, math.inf), comparison.eq(x2, math.inf))
-    larger, smaller = elementwise.max(x1, x2), elementwise.min(x1, x2)
+    smaller, larger = in_order(x1, x2)
     nothing = comparison.eq(larger, 0.0)
     ratio = elementwise.div(smaller, choose(nothing, 1.0, larger))
     root = elementwise.sqrt(elementwise.add(elementwise.square(ratio), 1.0))

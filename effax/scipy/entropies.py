@@ -15,27 +15,30 @@ from effax.interpreters.composites.gamma_ratios import near_surplus
 from effax.scipy.normal import firm, real, spread
 
 
-def _times(logarithm: Callable[[Array], Array], slope: Callable[[Array], Array], at: float) -> Any:
+def _times(
+    logarithm: Callable[[Array], Array], slope: Callable[[Array], Array], pole: float
+) -> Any:
     """Return `x * logarithm(y)`, 0 where x is 0 and y no NaN, with its derivatives there too.
 
-    The derivative by x is the logarithm, also where x is 0; that by y is 0 there. `at` is a y of
-    finite logarithm.
+    The derivative by x is the logarithm, also where x is 0; that by y is 0 there. At the pole the
+    logarithm is infinite; one beyond, it is 0.
     """
 
     @custom_jvp
     def product(x: Array, y: Array) -> Array:
         none = (x == 0) & ~jnp.isnan(y)
-        return jnp.where(none, jnp.zeros_like(x), x * logarithm(jnp.where(none, at, y)))
+        return jnp.where(none, jnp.zeros_like(x), x * logarithm(jnp.where(none, pole + 1, y)))
 
     def product_jvp(primals: Any, tangents: Any) -> Any:
         """The rule, with no term for a constant: its zero times an infinite slope would be NaN."""
         (x, y), (by_x, by_y) = primals, tangents
-        none = (x == 0) & ~jnp.isnan(y)
+        # Only at the pole: elsewhere the slope of x * slope(y) by x counts, where x is 0 too.
+        none = (x == 0) & (y == pole)
         terms = []
         if type(by_x) is not SymbolicZero:
             terms.append(by_x * logarithm(y))
         if type(by_y) is not SymbolicZero:
-            sloped = x * slope(jnp.where(none, at, y))
+            sloped = x * slope(jnp.where(none, pole + 1, y))
             terms.append(by_y * jnp.where(none, jnp.zeros_like(x), sloped))
         return product(x, y), sum(terms[1:], start=terms[0]) if terms else jnp.zeros_like(x)
 
@@ -43,8 +46,8 @@ def _times(logarithm: Callable[[Array], Array], slope: Callable[[Array], Array],
     return product
 
 
-_times_log = _times(jnp.log, lambda y: 1 / y, 1)
-_times_log1p = _times(jnp.log1p, lambda y: 1 / (1 + y), 0)
+_times_log = _times(jnp.log, lambda y: 1 / y, 0)
+_times_log1p = _times(jnp.log1p, lambda y: 1 / (1 + y), -1)
 
 
 @whole()

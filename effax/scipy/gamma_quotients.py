@@ -14,6 +14,7 @@ from effax.eager.whole import whole
 from effax.effects.value import Array, ArrayLike
 from effax.interpreters.composites.gamma_ratios import stirling_error
 from effax.lax import lgamma, stop_gradient
+from effax.numpy.arithmetic import in_order
 from effax.scipy.normal import _LOG_ROOT_2PI, real
 
 FAR = 15
@@ -26,7 +27,7 @@ def _turn(z: Array, m: Array) -> Array:
     quotient = m / z
     tiny = jnp.abs(quotient) < jnp.finfo(quotient.dtype).eps
     turn = (z - 0.5) * jnp.log1p(jnp.where(tiny, 1, quotient))
-    turn = jnp.where(tiny, m - 0.5 * quotient, turn)
+    turn = jnp.where(tiny, (m - 0.5 * quotient) * (1 - 0.5 * quotient), turn)
     return turn + (stirling_error(z + m) - stirling_error(z))
 
 
@@ -44,7 +45,7 @@ def log_rising(z: Any, m: Any) -> Array:
 
 def log_choices(n: Any, k: Any) -> Array:
     """The logarithm of the number of ways to choose k of n things, for k from 0 to n."""
-    less = jnp.minimum(k, n - k)
+    less, _ = in_order(k, n - k)
     return log_rising(n - less + 1, less) - lgamma(less + 1)
 
 
@@ -91,7 +92,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     -2.484...
     """
     a, b = real("betaln", a, b)
-    small, large = jnp.minimum(a, b), jnp.maximum(a, b)
+    small, large = in_order(a, b)
     far = (small + large >= FAR) & (large >= FAR) & (small != 0)
     both = far & (small >= FAR)
     # Beside a zero the difference is 0, also where both of its logarithms are infinite.

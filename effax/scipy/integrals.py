@@ -300,7 +300,17 @@ def _dilogarithm(x: Array) -> Array:
     return u * (1 - 0.25 * u + series)
 
 
-@with_derivative(lambda x: jnp.where(x == 1, -1, -jnp.log(x) / jnp.where(x == 1, -1, x - 1)))
+def _spence_slope(x: Array) -> Array:
+    """`log(x) / (1 - x)`; near 1 its series, of which the derivatives are right there too."""
+    u = x - 1
+    near = jnp.abs(u) < 1 / 32
+    series, small = jnp.zeros_like(u), jnp.where(near, u, 0)
+    for k in reversed(range(12)):
+        series = 1 / (k + 1) - small * series
+    return jnp.where(near, -series, -jnp.log(x) / jnp.where(near, 1, u))
+
+
+@with_derivative(_spence_slope)
 def _spence(x: Array) -> Array:
     high = x > 2
     inside = jnp.where(high, 1 / jnp.where(high, x, 1), jnp.where(x >= 0, x, 1))

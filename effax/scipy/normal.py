@@ -76,7 +76,8 @@ def _log_ndtr(x: Array, order: int) -> Array:
 def _log_ndtr_slope(x: Array, value: Array) -> Array:
     """The density over the distribution function: far below, `-x` over a series."""
     lower = -20.0 if bit_width(x.dtype) > 32 else -10.0
-    inside, far = jnp.maximum(x, lower), jnp.minimum(x, lower)
+    inside = jnp.maximum(x, lower)
+    far = jnp.where(x > lower, lower, x)  # not minimum, of which x has half of the slope at a tie
     near = jnp.exp(-0.5 * inside * inside - _LOG_ROOT_2PI - jnp.where(x > lower, value, 0))
     return jnp.where(x > lower, near, -far / _tail_series(far, 8))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import effax.numpy as jnp
 from effax import nn
+from effax.api.custom.jvp import custom_jvp
 from effax.eager.whole import own_promotion, whole
 from effax.effects.effect import Effect
 from effax.effects.rows import special, transcendental
@@ -421,14 +422,19 @@ def logit(x: ArrayLike) -> Array:
     >>> float(special.logit(0.5))
     0.0
     """
-    (x,) = map(firm, _spread("special.logit", x))
-    odds = jnp.log(x / (1 - x))
-    if is_complex(x.dtype):
-        return odds
-    # Near 1/2 the odds are near 1, where rounding would cost all digits of their logarithm.
-    middle = jnp.abs(x - 0.5) < 0.25
-    inside = jnp.where(middle, x, 0.5)
-    return jnp.where(middle, jnp.log1p((2 * inside - 1) / (1 - inside)), odds)
+
+    @custom_jvp
+    def function(x: Array) -> Array:
+        odds = jnp.log(x / (1 - x))
+        if is_complex(x.dtype):
+            return odds
+        # Near 1/2 the odds are near 1, where rounding would cost all digits of their logarithm.
+        middle = jnp.abs(x - 0.5) < 0.25
+        inside = jnp.where(middle, x, 0.5)
+        return jnp.where(middle, jnp.log1p((2 * inside - 1) / (1 - inside)), odds)
+
+    function.defjvps(lambda t, value, x: t / (x * (1 - x)))
+    return function(*map(firm, _spread("special.logit", x)))
 
 
 def softmax(x: ArrayLike, /, *, axis: int | Sequence[int] | None = None) -> Array:

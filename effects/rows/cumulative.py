@@ -7,7 +7,7 @@ from typing import Any
 
 from effax.effects.effect import Effect
 from effax.effects.facts import LINEAR, NONE, SOUND, Facts
-from effax.effects.rows import comparison, elementwise, logical, selection, shape, transcendental
+from effax.effects.rows import elementwise, logical, shape
 from effax.effects.signature import FLOAT, NUMERIC, require
 from effax.effects.types import ShapedArray, bool_, typeof
 
@@ -76,12 +76,3 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     other = shape.pad_axis(odd, axis, 1, 0 if equal else 1, 1)
     join = logical.or_ if typeof(even).dtype == bool_ else elementwise.add
     return join(one, other)
-
-
-def logaddexp(x: Any, y: Any) -> Any:
-    """`log(exp(x) + exp(y))` without overflow; of two infinities of one sign, that infinity."""
-    larger = elementwise.max(x, y)
-    # Not -abs(x - y), whose derivative at 0 is one-sided.
-    apart = elementwise.sub(elementwise.min(x, y), larger)
-    smooth = elementwise.add(larger, transcendental.log1p(transcendental.exp(apart)))
-    return selection.select_n(comparison.eq(apart, apart), elementwise.add(x, y), smooth)

@@ -51,6 +51,7 @@ from effax.effects.rows.elementwise import (
     stop_gradient,
     sub,
 )
+from effax.effects.rows.logical import and_
 from effax.effects.rows.selection import select_n
 from effax.effects.rows.special import (
     bessel_i0e,
@@ -153,14 +154,16 @@ def _share(x: Any, ans: Any, y: Any) -> Any:
 
 
 def _pow_dx(ans: Any, x: Any, y: Any) -> Any:
-    """y x^(y-1); for integers y = 0 it is zero, also where x is zero."""
+    """y x^(y-1); for y = 0 it is zero, also where x is zero."""
     if type(y) not in LITERALS and is_integer(typeof(y).dtype):
         n = convert_element_type(y, dtype=typeof(ans).dtype, weak_type=False)
         x = like(ans, x) if type(x) in LITERALS else x
         return where(eq(y, 0), 0.0, mul(not_zero(n), pow(x, add(n, -1.0))))
     if type(y) in LITERALS:
-        return mul(pow(x, y - 1), y)
-    return mul(y, pow(x, add(y, -1.0)))
+        return mul(pow(x, y - 1), y) if y else like(ans, 0.0)
+    if type(x) not in LITERALS:
+        x = where(and_(eq(x, 0), eq(y, 0)), 1.0, x)
+    return mul(y, pow(x or 1.0 if type(x) in LITERALS else x, add(y, -1.0)))
 
 
 def _pow_dy(ans: Any, x: Any, y: Any) -> Any:
@@ -188,10 +191,10 @@ def _part_of_sum(i: int) -> Derivative:
         if is_complex(typeof(ans).dtype):
             apart = where(eq(x, ans), like(ans, 0.0), -math.inf)
             return exp(where(eq(ans, math.inf), apart, sub(x, ans)))
-        # Not of x - ans: a large sum is rounded to more than its share.
-        infinite = eq(abs(ans), math.inf)
-        share = logistic(where(infinite, 0.0, sub(x, y)))
-        return where(infinite, where(eq(x, ans), like(ans, 1.0), 0.0), share)
+        # Not of x - ans: a large sum is rounded to more than its share. Of two infinities of one
+        # sign, each is the whole sum.
+        same = and_(eq(x, y), eq(abs(x), math.inf))
+        return logistic(where(same, like(x, math.inf), sub(x, y)))
 
     return part
 
@@ -354,7 +357,7 @@ _ARITHMETIC: Final[Table] = {
     square: (lambda ans, x: mul(x, 2.0),),
     sqrt: (lambda ans, x: div(0.5, ans),),
     rsqrt: (lambda ans, x: mul(div(ans, x), -0.5),),
-    cbrt: (lambda ans, x: div(1 / 3, square(ans)),),
+    cbrt: (lambda ans, x: mul(integer_pow(ans, y=-2), 1 / 3),),
     pow: (_pow_dx, _pow_dy),
     integer_pow: (_integer_pow_dx,),
     copy: (1.0,),

@@ -21,6 +21,7 @@ from effax.effects.rows import (
     reduction,
     selection,
     shape,
+    transcendental,
     window,
 )
 from effax.effects.rows.accuracy import accurate
@@ -72,7 +73,7 @@ _cumulate(cumulative.cumsum, elementwise.add)
 _cumulate(cumulative.cumprod, elementwise.mul)
 _cumulate(cumulative.cummax, elementwise.max)
 _cumulate(cumulative.cummin, elementwise.min)
-_cumulate(cumulative.cumlogsumexp, cumulative.logaddexp)
+_cumulate(cumulative.cumlogsumexp, transcendental.logaddexp)
 
 
 @expansion(reduction.reduce)

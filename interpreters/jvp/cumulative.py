@@ -24,7 +24,7 @@ def cumlogsumexp_jvp(primals: list[Any], tangents: list[Any], *, axis: int, reve
 
 
 def _join_means(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
-    weight = cumulative.logaddexp(before[0], after[0])
+    weight = transcendental.logaddexp(before[0], after[0])
     parts = [elementwise.mul(_share(w, weight), t) for w, t in (before, after)]
     return weight, elementwise.add(*parts)
 

@@ -24,6 +24,8 @@ def _chooser_rule(effect: Effect) -> None:
         if dx is None:
             return y, None
         type = typeof(x)
+        if any(type.shape[i] == 0 for i in axes):  # the identity, chosen from nothing
+            return y, None
         kept = tuple(i for i in range(type.ndim) if i not in axes)
         around = shape.broadcast_in_dim(y, shape=type.shape, dims=kept)
         there = conversion.convert_element_type(comparison.eq(x, around), dtype=type.dtype)

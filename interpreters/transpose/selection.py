@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from effax.effects.rows.comparison import eq
+from effax.effects.rows.comparison import eq, ge, le
 from effax.effects.rows.selection import select_n
 from effax.effects.types import is_bool, typeof
 from effax.interpreters.transpose.linear import is_linear, rule
@@ -22,6 +22,10 @@ def select_n_transpose(ct: Any, which: Any, *cases: Any) -> Sequence[Any]:
             select_n(which, ct, 0.0) if is_linear(cases[0]) else None,
             select_n(which, 0.0, ct) if is_linear(cases[1]) else None,
         )
+    # A number below 0 selects the first case, one beyond the last case that one.
+    last = len(cases) - 1
+    chosen = [le(which, 0), *(eq(which, i) for i in range(1, last)), ge(which, last)]
     return None, *(
-        select_n(eq(which, i), 0.0, ct) if is_linear(case) else None for i, case in enumerate(cases)
+        select_n(here, 0.0, ct) if is_linear(case) else None
+        for here, case in zip(chosen, cases, strict=True)
     )

@@ -17,7 +17,7 @@ from effax.backends.xla.fast.path import PATHS, fast_path, loop
 from effax.backends.xla.lowering.writer import Name
 from effax.effects.dtypes import bit_width, is_complex, is_inexact
 from effax.effects.effect import Effect
-from effax.effects.rows import control, cumulative, elementwise, shape
+from effax.effects.rows import control, cumulative, elementwise, shape, transcendental
 from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray, typeof
 
@@ -147,7 +147,7 @@ def _along(
 
 _along(cumulative.cumsum, elementwise.add, lambda _: 0, exact=False)
 _along(cumulative.cumprod, elementwise.mul, lambda _: 1, exact=False)
-_along(cumulative.cumlogsumexp, cumulative.logaddexp, lowest, exact=False, dear=True)
+_along(cumulative.cumlogsumexp, transcendental.logaddexp, lowest, exact=False, dear=True)
 _along(cumulative.cummax, elementwise.max, lowest, exact=True)
 _along(cumulative.cummin, elementwise.min, highest, exact=True)
 

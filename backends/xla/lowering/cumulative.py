@@ -16,7 +16,7 @@ from effax.backends.xla.lowering.reduction import Combine, add, mul
 from effax.backends.xla.lowering.window import reduce_window_text
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.effect import Effect
-from effax.effects.rows import cumulative
+from effax.effects.rows import cumulative, transcendental
 from effax.effects.rows.reduction import highest, lowest
 from effax.effects.types import ShapedArray
 from effax.interpreters.stage import stage
@@ -49,7 +49,7 @@ def _lower_with(effect: Effect, identity: Callable[[Any], Any], combine: Combine
 
 def _logaddexp(w: Writer, x: Name, y: Name) -> Name:
     program = stage(
-        lambda a, b: [cumulative.logaddexp(a, b)], [x.type.cut_by(None), y.type.cut_by(None)]
+        lambda a, b: [transcendental.logaddexp(a, b)], [x.type.cut_by(None), y.type.cut_by(None)]
     ).program
     return w.body(program, [x, y])[0]
 

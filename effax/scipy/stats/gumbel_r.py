@@ -34,9 +34,9 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     -1.368
     """
     z = (x - loc) / scale
-    value = -jnp.log(scale) - (z + jnp.exp(-z))
-    # At an infinity z and exp(-z) may be infinities of opposite signs; the density there is 0.
-    return defined(jnp.where(jnp.isinf(z), -math.inf, value), scale > 0)
+    # At minus infinity, z and exp(-z) are infinities of opposite signs; the density there is 0.
+    linear = jnp.where(z == -math.inf, 0, z)
+    return defined(-jnp.log(scale) - (linear + jnp.exp(-z)), scale > 0)
 
 
 pdf = exponential("pdf", logpdf, "1.0", "0.255")

@@ -47,5 +47,6 @@ def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     0.816
     """
     z = (x - loc) / scale
-    tail = 0.5 * jnp.exp(-jnp.abs(z))
+    # Not of abs(z), whose slope at 0 is 1: there the left branch counts, which rises.
+    tail = 0.5 * jnp.exp(jnp.where(z <= 0, z, -z))
     return jnp.where(z <= 0, tail, 1 - tail)

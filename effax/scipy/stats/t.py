@@ -35,7 +35,7 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     # A square below the normal numbers would be taken as 0, and its product with df lost.
     tiny = square < jnp.finfo(jnp.result_type(square, float)).eps
     rest = 0.5 * (df + 1) * jnp.log1p(square)
-    return -constant - jnp.where(tiny, 0.5 * (square + z * z), rest)
+    return -constant - jnp.where(tiny, 0.5 * (square + z * z) * (1 - 0.5 * square), rest)
 
 
 pdf = exponential("pdf", logpdf, "1.0, 3.0", "0.207")
