@@ -268,7 +268,9 @@ class Exported:
             fits = found.shape == wanted.shape or _is_of(found.shape, wanted.shape)
             if fits and found.dtype == wanted.dtype:
                 continue
-            what, place, expected, called = "Shape", self._place(i), wanted.shape, found.shape
+            what, place = "Shape", self._place(i)
+            expected: Any = wanted.shape
+            called: Any = found.shape
             if found.dtype != wanted.dtype:
                 what, expected, called = "Dtype", wanted.dtype.name, found.dtype.name
             elif found.ndim != wanted.ndim:

@@ -57,7 +57,7 @@ def in_order(x: Any, y: Any) -> tuple[Any, Any]:
     """The smaller and the larger of two arrays, each with all of its slope at a tie.
 
     At a tie `minimum` and `maximum` take half of both slopes: of a symmetric function this is its
-    first derivative, but not its second.
+    first derivative, but not its second. Beside a NaN the other number may be either.
     """
     swapped = comparison.gt(x, y)
     return choose(swapped, y, x), choose(swapped, x, y)

@@ -177,7 +177,7 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x1, x2 = elementwise.abs(x1), elementwise.abs(x2)
     infinite = logical.or_(comparison.eq(x1, math.inf), comparison.eq(x2, math.inf))
     smaller, larger = in_order(x1, x2)
-    nothing = comparison.eq(larger, 0.0)
+    nothing = logical.and_(comparison.eq(smaller, 0.0), comparison.eq(larger, 0.0))
     ratio = elementwise.div(smaller, choose(nothing, 1.0, larger))
     root = elementwise.sqrt(elementwise.add(elementwise.square(ratio), 1.0))
     result = choose(nothing, larger, elementwise.mul(larger, root))

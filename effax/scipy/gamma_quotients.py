@@ -97,7 +97,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     both = far & (small >= FAR)
     # Beside a zero the difference is 0, also where both of its logarithms are infinite.
     gap = lgamma(large) - lgamma(small + large)
-    near = lgamma(small) + jnp.where(small == 0, 0, gap)
+    near = lgamma(small) + jnp.where((small == 0) & ~jnp.isnan(large), 0, gap)
     safe, x = jnp.where(far, small, FAR), jnp.where(far, large, FAR)
     one = lgamma(safe) - _rising(x, safe)
     s = jnp.where(both, small, FAR)

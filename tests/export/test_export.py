@@ -262,7 +262,7 @@ def test_arguments_must_be_what_it_was_exported_for():
 
 def test_what_can_not_be_exported():
     with pytest.raises(ValueError, match="must be the result of `jit`"):
-        export.export(jnp.sin)
+        export.export(lambda x: x)
     with pytest.raises(TypeError, match="of class DisabledSafetyCheck"):
         export.export(effax.jit(jnp.sin), disabled_checks=["platform"])
 
@@ -382,5 +382,3 @@ def test_public_functions_are_exported_as_jitted_ones():
     assert_array_equal(exported.call(1.0), jnp.sin(1.0))
     with pytest.raises(ValueError, match=r"Rank mismatch for args\[0\]: expected \(\)"):
         exported.call(np.ones(2, np.float32))
-    with pytest.raises(ValueError, match="must be the result of `jit`"):
-        export.export(lambda x: x)

@@ -45,5 +45,7 @@ def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
     >>> round(float(gennorm.cdf(1.0, 2.0)), 3)
     0.921
     """
-    tail = 0.5 * special.gammaincc(1 / beta, jnp.abs(x) ** beta)
+    # Not abs(x), whose slope at 0 is 1: there the left branch counts, which rises.
+    distance = jnp.where(x > 0, x, 0 - x)
+    tail = 0.5 * special.gammaincc(1 / beta, distance**beta)
     return defined(jnp.where(x > 0, 1 - tail, tail), beta > 0)
