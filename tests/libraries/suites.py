@@ -16,6 +16,7 @@ class Suite:
     environment: tuple[tuple[str, str], ...] = ()
 
 
+CHAOBRAIN = "https://github.com/chaobrain/"
 DEEPMIND = "https://github.com/google-deepmind/"
 F0URIEST = "https://github.com/f0uriest/"
 KIDGER = "https://github.com/patrick-kidger/"
@@ -31,9 +32,11 @@ SUITES = (
     ),
     Suite("autoray", "https://github.com/jcmgray/autoray", "a0392d6", ("tests",), 8),
     Suite("blackjax", "https://github.com/blackjax-devs/blackjax", "1.7.1", ("tests",), 40),
+    Suite("brainstate", CHAOBRAIN + "brainstate", "e5eb83c", ("brainstate",), 20),
     Suite("brax", "https://github.com/google/brax", "v0.14.2", ("brax",), 6),
     Suite("chex", DEEPMIND + "chex", "v0.1.92", ("chex",)),
     Suite("diffrax", KIDGER + "diffrax", "v0.7.2", ("test",), 60),
+    Suite("dinosaur", "https://github.com/neuralgcm/dinosaur", "31d5527", ("dinosaur",), 12),
     Suite("dm_pix", DEEPMIND + "dm_pix", "ae47829", ("dm_pix",)),
     Suite("dynamax", "https://github.com/probml/dynamax", "cfb005fa", ("dynamax",), 2),
     Suite("e3nn-jax", "https://github.com/e3nn/e3nn-jax", "0.21.0", ("tests",), 20),
@@ -56,6 +59,7 @@ SUITES = (
     Suite("haiku", DEEPMIND + "dm-haiku", "f4d858a", ("haiku",), 40),
     Suite("jax-md", "https://github.com/jax-md/jax-md", "jax-md-v0.2.29", ("tests",), 3),
     Suite("interpax", F0URIEST + "interpax", "v0.3.14", ("tests",)),
+    Suite("jaxley", "https://github.com/jaxleyverse/jaxley", "2638cca2", ("tests",), 12),
     Suite("jaxlie", "https://github.com/brentyi/jaxlie", "0b6655f", ("tests",), 8),
     Suite("jaxns", "https://github.com/Joshuaalbert/jaxns", "2f356d6", ("src",), 2),
     Suite("jaxopt", "https://github.com/google/jaxopt", "jaxopt-v0.8.5", ("tests",), 60),
@@ -81,8 +85,10 @@ SUITES = (
     Suite("orthax", F0URIEST + "orthax", "v0.2.9", ("tests",), 4),
     Suite("ott", "https://github.com/ott-jax/ott", "0.6.0", ("tests",), 16),
     Suite("penzai", DEEPMIND + "penzai", "v0.2.5", ("tests",), 4),
+    Suite("pgx", "https://github.com/sotetsuk/pgx", "079b2d73", ("tests",), 4),
     Suite("quadax", F0URIEST + "quadax", "v0.2.13", ("tests",)),
     Suite("quax", "https://github.com/nstarman/quax", "v0.4.6", ("tests",), 6),
+    Suite("saiunit", CHAOBRAIN + "saiunit", "0de117e", ("saiunit",), 20),
     Suite("signax", "https://github.com/anh-tong/signax", "0d991e6", ("tests",)),
     Suite("sympy2jax", KIDGER + "sympy2jax", "71750301", ("tests",)),
     Suite("tinygp", "https://github.com/dfm/tinygp", "v0.3.1", ("tests",)),
