@@ -52,3 +52,19 @@ def test_derivatives_of_an_element_of_a_cumulative_sum(n):
         np.testing.assert_array_equal(found, wanted)
         slopes = effax.jit(effax.vmap(effax.grad(lambda x, i=i: jnp.cumsum(x)[i])))(x[None])
         np.testing.assert_array_equal(slopes[0], np.arange(n) <= i)
+
+
+@pytest.mark.parametrize("config", [(-1, 1, 0), (2, -1, 0), (-1, 2, 3), (1, -2, 0)])
+@pytest.mark.parametrize("length", [1, 2])
+def test_windows_over_padding_alone(config, length):
+    x = np.ones((2, length, 2), np.float32)
+    low, high, interior = config
+    spread = np.zeros((2, length + (length - 1) * interior, 2), np.float32)
+    spread[:, :: interior + 1] = x
+    padded = np.pad(spread, ((0, 0), (max(low, 0), max(high, 0)), (0, 0)))
+    padded = padded[:, max(-low, 0) : padded.shape[1] - max(-high, 0)]
+
+    def sums(x):
+        return lax.cumsum(lax.pad(x, 0.0, [(0, 0, 0), config, (0, 0, 0)]), 1)
+
+    np.testing.assert_array_equal(effax.jit(sums)(x), np.cumsum(padded, 1))
