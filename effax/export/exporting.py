@@ -92,10 +92,12 @@ def export(
     >>> exported.in_avals, exported.platforms
     ((i32[3],), ('cpu',))
     """
-    if _is_public(fun_jit):
-        fun_jit = jit(fun_jit)
     if not isinstance(fun_jit, Jit):
-        raise ExportError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
+        if not _is_public(fun_jit):
+            raise ExportError(
+                f"Function to be exported must be the result of `jit` but is: {fun_jit}"
+            )
+        fun_jit = jit(fun_jit)
     checks = _checked(disabled_checks)
     names = _platforms(platforms)
 
@@ -127,9 +129,8 @@ def export(
 
 def _is_public(function: Any) -> bool:
     """Whether a function is one of effax's, as `jnp.sin`, which JAX has jitted."""
-    return getattr(function, "__module__", "").partition(".")[0] == "effax" and not isinstance(
-        function, Jit
-    )
+    module = getattr(function, "__module__", None) or ""
+    return module.partition(".")[0] == "effax"
 
 
 def _checked(disabled: Sequence[Any]) -> tuple[DisabledSafetyCheck, ...]:

@@ -163,7 +163,7 @@ def _pow_dx(ans: Any, x: Any, y: Any) -> Any:
         return mul(pow(x, y - 1), y) if y else like(ans, 0.0)
     if type(x) not in LITERALS:
         x = where(and_(eq(x, 0), eq(y, 0)), 1.0, x)
-    return mul(y, pow(x or 1.0 if type(x) in LITERALS else x, add(y, -1.0)))
+    return mul(y, pow(x, add(y, -1.0)))
 
 
 def _pow_dy(ans: Any, x: Any, y: Any) -> Any:

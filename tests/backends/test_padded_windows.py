@@ -11,7 +11,7 @@ import pytest
 
 import effax
 import effax.numpy as jnp
-from effax import lax
+from effax import export, lax
 
 
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (2, 1), (1, 2), (2, 1, 1), (2, 2)])
@@ -68,3 +68,14 @@ def test_windows_over_padding_alone(config, length):
         return lax.cumsum(lax.pad(x, 0.0, [(0, 0, 0), config, (0, 0, 0)]), 1)
 
     np.testing.assert_array_equal(effax.jit(sums)(x), np.cumsum(padded, 1))
+
+
+def test_padding_alone_beside_an_unknown_length():
+    def cut(x):
+        return lax.pad(x, 2.0, [(0, 0, 0), (-1, 3, 0)])
+
+    (b,) = export.symbolic_shape("b")
+    exported = export.export(effax.jit(cut))(effax.ShapeDtypeStruct((b, 1), np.float32))
+    np.testing.assert_array_equal(
+        exported.call(np.ones((4, 1), np.float32)), np.full((4, 3), 2, np.float32)
+    )

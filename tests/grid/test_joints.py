@@ -62,6 +62,15 @@ def is_of_numbers(function, n):
     return getattr(found, "shape", None) == () and found.dtype == np.float64
 
 
+def is_known(derivative, point):
+    """Whether there is a derivative: by some numbers there is none, and effax says so."""
+    try:
+        effax.eval_shape(derivative, *point)
+    except (TypeError, ValueError, NotImplementedError):
+        return False
+    return True
+
+
 def complaints(function, n):
     """The derivatives that are not those of differences, as texts."""
     points = np.array(list(product(POINTS[n], repeat=n)))
@@ -84,18 +93,13 @@ def complaints(function, n):
 
     for i in range(n):
         first = effax.grad(function, i)
-        try:
-            effax.eval_shape(first, *points[0])
-        except (TypeError, ValueError, NotImplementedError):
-            continue  # no derivative by this number
+        if not is_known(first, points[0]):
+            continue
         yield from compare(function, first, i, f"d{i}")
         for j in range(n):
             second = effax.grad(first, j)
-            try:
-                effax.eval_shape(second, *points[0])
-            except (TypeError, ValueError, NotImplementedError):
-                continue
-            yield from compare(first, second, j, f"d{i} d{j}")
+            if is_known(second, points[0]):
+                yield from compare(first, second, j, f"d{i} d{j}")
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from effax.backends.xla.lowering.elementwise import compare, lower_max, lower_min
+from effax.backends.xla.lowering.shape import filled
 from effax.backends.xla.lowering.writer import Name, Writer, rule
 from effax.effects.rows.selection import clamp, select_n
 from effax.effects.types import ShapedArray, is_bool, is_complex
-from effax.effects.value import is_symbolic
 
 
 @rule(select_n)
@@ -33,14 +33,7 @@ def lower_clamp(w: Writer, types: Sequence[ShapedArray], lo: Name, x: Name, hi: 
     if ordered and lo.shape == hi.shape == ():
         return w.simple("clamp", [lo, x, hi], type)
     # StableHLO requires both bounds to be scalars, or both to be full arrays.
-    lo, hi = (
-        b
-        if b.shape == type.shape
-        else w.symbolic.broadcast(w, b, type, ())
-        if is_symbolic(type.shape)
-        else w.op(f"stablehlo.broadcast_in_dim {b}, dims = [] : ({b.text}) -> {x.text}", type)
-        for b in (lo, hi)
-    )
+    lo, hi = (b if b.shape == type.shape else filled(w, b, type) for b in (lo, hi))
     if ordered:
         return w.simple("clamp", [lo, x, hi], type)
     return lower_min(w, types, lower_max(w, types, lo, x), hi)

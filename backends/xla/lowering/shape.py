@@ -10,7 +10,7 @@ from effax.backends.xla.lowering.writer import Name, Writer, rule, tensor
 from effax.effects.errors import SymbolicShapeError
 from effax.effects.rows import shape
 from effax.effects.types import ShapedArray
-from effax.effects.value import is_symbolic_length
+from effax.effects.value import is_symbolic, is_symbolic_length
 
 
 def listed(numbers: Iterable[int]) -> str:
@@ -57,6 +57,14 @@ def lower_concatenate(w: Writer, types: Sequence[ShapedArray], *xs: Name, axis: 
     return converted(w, joined, types[0])
 
 
+def filled(w: Writer, x: Name, type: ShapedArray) -> Name:
+    """An array of a type, a scalar everywhere."""
+    if is_symbolic(type.shape):
+        return w.symbolic.broadcast(w, x, type, ())
+    text = f"stablehlo.broadcast_in_dim {x}, dims = [] : ({x.text}) -> {tensor(type)}"
+    return w.op(text, type)
+
+
 def _cuts_all(length: Any, low: int, high: int, interior: int) -> bool:
     """Whether negative padding leaves nothing of an axis.
 
@@ -74,8 +82,7 @@ def lower_pad(
     x, value = whole_bytes(w, x), whole_bytes(w, value)
     type = types[0].update(dtype=x.dtype)
     if any(_cuts_all(n, *c) for n, c in zip(x.shape, config, strict=True)):
-        text = f"stablehlo.broadcast_in_dim {value}, dims = [] : "
-        return converted(w, w.op(f"{text}({value.text}) -> {tensor(type)}", type), types[0])
+        return converted(w, filled(w, value, type), types[0])
     low, high, interior = (listed(c[i] for c in config) for i in range(3))
     padded = w.op(
         f"stablehlo.pad {x}, {value}, low = {low}, high = {high}, interior = {interior} : "

@@ -344,6 +344,11 @@ class BCOO(JAXSparse):
         return matmul(other, self)
 
 
+def is_sparse(x: Any) -> bool:
+    """Whether a value is a sparse array, which is a leaf for what handles them."""
+    return isinstance(x, JAXSparse)
+
+
 def of_the_package(prefix: str) -> Callable[[str], Any]:
     """The `__getattr__` of a module: functions of a format, which JAX has beside its class.
 
@@ -353,8 +358,10 @@ def of_the_package(prefix: str) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         from effax.experimental import sparse
 
-        found = getattr(sparse, name, None) if name.startswith(prefix) else None
-        if name.startswith("_") and not name.startswith("__"):
+        found = None
+        if name.startswith(prefix):
+            found = getattr(sparse, name, None)
+        elif name.startswith("_") and not name.startswith("__"):
             from effax.experimental.sparse.primitives import of_arrays
 
             found = of_arrays(name[1:])

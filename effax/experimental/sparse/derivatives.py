@@ -18,7 +18,7 @@ from effax.effects.tree import (
     tree_structure,
     tree_unflatten,
 )
-from effax.experimental.sparse.bcoo import BCOO, JAXSparse
+from effax.experimental.sparse.bcoo import BCOO, is_sparse
 from effax.experimental.sparse.duplicates import bcoo_sum_duplicates
 
 
@@ -154,7 +154,7 @@ def _jacobian(
         def noted(data: Any) -> Any:
             result = of_data(data)
             value = result[0] if has_aux else result
-            if any(map(_is_sparse, tree_leaves(value, is_leaf=_is_sparse))):
+            if any(map(is_sparse, tree_leaves(value, is_leaf=is_sparse))):
                 raise TypeError(
                     f"{dense.__name__}: the function returns a sparse array, whose positions have "
                     "no derivative: return its .data, or todense()"
@@ -190,16 +190,12 @@ def _by_elements(
             filled[i] = _mapped(_with_data, like, x)
         return fun(*filled, **keywords)
 
-    data = [_mapped(lambda x: x.data if _is_sparse(x) else x, like) for like in chosen]
+    data = [_mapped(lambda x: x.data if is_sparse(x) else x, like) for like in chosen]
     return of_elements, data, chosen
 
 
-def _is_sparse(x: Any) -> bool:
-    return isinstance(x, JAXSparse)
-
-
 def _mapped(function: Callable[..., Any], *trees: Any) -> Any:
-    return tree_map(function, *trees, is_leaf=_is_sparse)
+    return tree_map(function, *trees, is_leaf=is_sparse)
 
 
 def _each_once(x: Any) -> Any:
@@ -210,7 +206,7 @@ def _each_once(x: Any) -> Any:
 
 def _by_rows(like: Any, data: Any) -> Any:
     """The derivatives by the elements of an argument, in its format, for each of a result."""
-    if not _is_sparse(like):
+    if not is_sparse(like):
         return data
     rows = data.shape[: data.ndim - like.data.ndim]
     if not rows:
@@ -231,7 +227,7 @@ def _by_rows(like: Any, data: Any) -> Any:
 def _with_data(like: Any, data: Any) -> Any:
     if isinstance(like, BCOO):
         return like.like(data)
-    if isinstance(like, JAXSparse):
+    if is_sparse(like):
         (_, *places), structure = tree_flatten(like)
         return tree_unflatten(structure, (data, *places))
     return data

@@ -116,7 +116,7 @@ def bcoo_fromdense(
     mask = mat != 0
     mask = jnp.any(mask, tuple(range(n_batch + n_sparse, mat.ndim)))
     if nse is None:
-        nse = count(mask if isinstance(mat, Carrier) else _known_mask(mat, n_dense), n_batch)
+        nse = count(mask if isinstance(mat, Carrier) else known_mask(mat, n_dense), n_batch)
     known = {"nse": nse, "n_batch": n_batch, "n_sparse": n_sparse}
     return _fromdense(mat, mask, index_dtype=jnp.dtype(index_dtype), **known)
 
@@ -138,7 +138,7 @@ def _fromdense(
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
 
 
-def _known_mask(mat: Array, n_dense: int) -> Array:
+def known_mask(mat: Array, n_dense: int) -> Array:
     """Return the nonzero mask of an array whose elements are known, while others are traced."""
     with ensure_compile_time_eval():
         return jnp.any(mat != 0, tuple(range(mat.ndim - n_dense, mat.ndim)))

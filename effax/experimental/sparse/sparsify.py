@@ -8,7 +8,7 @@ from typing import Any
 from effax.api.calling.arguments import wearing
 from effax.effects.frames import filtered
 from effax.effects.tree import tree_leaves, tree_map
-from effax.experimental.sparse.bcoo import JAXSparse
+from effax.experimental.sparse.bcoo import is_sparse
 from effax.experimental.sparse.sparsity import Sparsify
 
 
@@ -47,14 +47,10 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
     @filtered
     def of_sparse(*args: Any, **keywords: Any) -> Any:
         given = args, keywords
-        if not any(map(_is_sparse, tree_leaves(given, is_leaf=_is_sparse))):
+        if not any(map(is_sparse, tree_leaves(given, is_leaf=is_sparse))):
             return f(*args, **keywords)
         handler = Sparsify()
-        args, keywords = tree_map(handler.enter, given, is_leaf=_is_sparse)
+        args, keywords = tree_map(handler.enter, given, is_leaf=is_sparse)
         return tree_map(handler.leave, handler.run(f, *args, **keywords))
 
     return of_sparse
-
-
-def _is_sparse(x: Any) -> bool:
-    return isinstance(x, JAXSparse)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import effax.numpy as jnp
 from effax.effects.tree import tree_flatten, tree_map
-from effax.experimental.sparse.bcoo import BCOO, JAXSparse
+from effax.experimental.sparse.bcoo import BCOO, is_sparse
 from effax.experimental.sparse.bcsr import BCSR
 from effax.experimental.sparse.sparsify import sparsify as sparsify
 from effax.experimental.sparse.sparsity import SparseValue as SparseTracer
@@ -153,10 +153,6 @@ indices_sorted=False, unique_indices=False)
         )
 
 
-def _is_sparse(x: Any) -> bool:
-    return isinstance(x, JAXSparse)
-
-
 def arrays_to_spvalues(spenv: SparsifyEnv, args: Any) -> Any:
     """Add the arrays of a tree, dense ones and `BCOO` and `BCSR`, and return a tree of references.
 
@@ -174,7 +170,7 @@ def arrays_to_spvalues(spenv: SparsifyEnv, args: Any) -> Any:
         flags = {"indices_sorted": x.indices_sorted, "unique_indices": x.unique_indices}
         return spenv.sparse(x.shape, x.data, x.indices, getattr(x, "indptr", None), **flags)
 
-    return tree_map(value, args, is_leaf=_is_sparse)
+    return tree_map(value, args, is_leaf=is_sparse)
 
 
 def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: Any) -> Any:
@@ -221,7 +217,7 @@ def sparsify_raw(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def of_references(spenv: SparsifyEnv, *spvalues: SparsifyValue, **params: Any) -> Any:
         results = sparsify(f)(*spvalues_to_arrays(spenv, spvalues), **params)
-        flat, tree = tree_flatten(results, is_leaf=_is_sparse)
+        flat, tree = tree_flatten(results, is_leaf=is_sparse)
         return arrays_to_spvalues(spenv, flat), tree
 
     return of_references

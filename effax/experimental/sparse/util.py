@@ -8,9 +8,8 @@ SparseInfo(shape=(2, 3), indices_sorted=False, unique_indices=True)
 
 from __future__ import annotations
 
-import effax.numpy as jnp
 from effax.effects.value import Array
-from effax.experimental.sparse.elements import count
+from effax.experimental.sparse.elements import count, known_mask
 from effax.experimental.sparse.layouts import (
     CuSparseEfficiencyWarning as CuSparseEfficiencyWarning,
 )
@@ -29,4 +28,4 @@ __dir__ = __all__.copy
 
 def _count_stored_elements(mat: Array, n_batch: int = 0, n_dense: int = 0) -> int:
     """The most elements that a batch of a dense array has to store: JAX's own tests ask for it."""
-    return count(jnp.any(mat != 0, tuple(range(mat.ndim - n_dense, mat.ndim))), n_batch)
+    return count(known_mask(mat, n_dense), n_batch)

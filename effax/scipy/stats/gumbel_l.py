@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
 from effax.scipy.stats.forms import defined, elementwise, exponential, log1mexp_of_exp
+from effax.scipy.stats.gumbel_r import log_density
 
 __all__ = [
     "cdf",
@@ -33,10 +32,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_l.logpdf(1.0)), 3)
     -1.718
     """
-    z = (loc - x) / scale
-    # At minus infinity, z and exp(-z) are infinities of opposite signs; the density there is 0.
-    linear = jnp.where(z == -math.inf, 0, z)
-    return defined(-jnp.log(scale) - (linear + jnp.exp(-z)), scale > 0)
+    return log_density((loc - x) / scale, scale)
 
 
 pdf = exponential("pdf", logpdf, "1.0", "0.179")

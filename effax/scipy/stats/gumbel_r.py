@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import effax.numpy as jnp
 from effax.effects.value import Array, ArrayLike
@@ -20,6 +21,13 @@ __all__ = [
 __dir__ = __all__.copy
 
 
+def log_density(z: Any, scale: Any) -> Array:
+    """The logarithm of `exp(-z - exp(-z)) / scale`, of the largest values and of the smallest."""
+    # At minus infinity, z and exp(-z) are infinities of opposite signs; the density there is 0.
+    linear = jnp.where(z == -math.inf, 0, z)
+    return defined(-jnp.log(scale) - (linear + jnp.exp(-z)), scale > 0)
+
+
 @elementwise(weak="kept")
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """Evaluate the logarithm of the density, `exp(-x - exp(-x))` at loc 0 and scale 1.
@@ -33,10 +41,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(gumbel_r.logpdf(1.0)), 3)
     -1.368
     """
-    z = (x - loc) / scale
-    # At minus infinity, z and exp(-z) are infinities of opposite signs; the density there is 0.
-    linear = jnp.where(z == -math.inf, 0, z)
-    return defined(-jnp.log(scale) - (linear + jnp.exp(-z)), scale > 0)
+    return log_density((x - loc) / scale, scale)
 
 
 pdf = exponential("pdf", logpdf, "1.0", "0.255")
