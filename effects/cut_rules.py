@@ -221,6 +221,20 @@ def transposed(told: Cutting) -> Sequence[Entries]:
     return [tuple(spec[i] for i in told.attributes["permutation"])]
 
 
+def recast(told: Cutting) -> Sequence[Entries]:
+    """A last axis that is used up, or that comes, is not cut."""
+    spec, ndim = told.spec(0), told.outs[0].ndim
+    if any(entry is not None for entry in spec[ndim:]):
+        raise told.refuse("the last axis, of which each element is made, must be unsharded")
+    return [(*spec, None)[:ndim]]
+
+
+def windowed(told: Cutting) -> Sequence[Entries]:
+    """As the array is cut whose windows are read, or written to, the last of one rank."""
+    arrays = [entries(t) for t in told.types if t is not None and len(t.shape)]
+    return [arrays[-1]] * len(told.outs)
+
+
 def alike(told: Cutting) -> Sequence[Entries]:
     """As all operands are cut; those that nobody put on the mesh may not be."""
     context = current_mesh()
@@ -466,6 +480,8 @@ BY_NAME: Final[dict[str, Rule]] = {
     "sort": partial(along, "dimension"),
     "top_k": partial(along, "axis"),
     **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min"), kept),
+    **dict.fromkeys(("reduce_window", "select_and_gather_add", "select_and_scatter_add"), windowed),
+    "bitcast_convert_type": recast,
     **dict.fromkeys(("psum", "pmax", "pmin", "ppermute"), pointwise),
     **dict.fromkeys(("check", "debug_check", "detect", "dce_sink", "rng_bit_generator"), fresh),
     **dict.fromkeys(

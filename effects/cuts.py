@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, Final, NoReturn
 
 from effax.effects.interning import Interned
@@ -74,7 +74,7 @@ def cut_of(mesh: Any, entries: Sequence[Any]) -> Cut | None:
       entries: an entry for each axis of the array.
     """
     explicit = {n for n, k in zip(mesh.axis_names, mesh.axis_types, strict=True) if k is _EXPLICIT}
-    kept = tuple(entry_of([n for n in names_of(entry) if n in explicit]) for entry in entries)
+    kept = tuple(along(entries, explicit))
     if all(entry is None for entry in kept):
         return None
     key = mesh.abstract_mesh, kept
@@ -99,6 +99,15 @@ def names_of(entry: Any) -> tuple[Any, ...]:
 def entry_of(names: Sequence[Any]) -> Any:
     """The entry of a spec that has these names."""
     return None if not names else names[0] if len(names) == 1 else tuple(names)
+
+
+def along(entries: Iterable[Any], names: Container[Any]) -> PartitionSpec:
+    """The spec of these entries without the axes of the mesh that have other names.
+
+    >>> along(("x", ("y", "z")), {"z"})
+    P(None, 'z')
+    """
+    return PartitionSpec(*(entry_of([n for n in names_of(e) if n in names]) for e in entries))
 
 
 def count(mesh: Any, entry: Any) -> int:

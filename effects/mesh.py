@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, ClassVar, Final, NoReturn
 
@@ -371,6 +371,11 @@ class AbstractMesh(MeshShape):
             self._types if axis_types is None else axis_types,
             abstract_device=self.abstract_device,
         )
+
+    def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
+        """The mesh with other types of the axes that are named."""
+        pairs = zip(self.axis_names, self.axis_types, strict=True)
+        return self.update(axis_types=tuple(name_to_type.get(n, kind) for n, kind in pairs))
 
     def _parts(self) -> Any:
         return self.shape_tuple, self._types, self.abstract_device

@@ -165,6 +165,8 @@ class ShapedArray:
         """Along which axes of a mesh values may differ, as JAX's object."""
         return ManualAxisType(varying=self.varying)
 
+    mat = manual_axis_type
+
     def to_tangent_aval(self) -> ShapedArray:
         """The type of the tangents of its values, by JAX's name."""
         return tangent_type(self)

@@ -18,7 +18,7 @@ from effax.effects.columns import load
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import MissingRuleError, UnexpectedTracerError
 from effax.effects.handler import Carrier, Handler
-from effax.effects.program import Program, Variable
+from effax.effects.program import Literal, Program, Variable
 from effax.effects.tree import tree_map
 from effax.effects.types import (
     ShapedArray,
@@ -111,6 +111,11 @@ def run(program: Program, values: Sequence[Any], watch: Watch | None = None) -> 
 def _atom(environment: dict[Variable, Array], x: Any) -> Array:
     if type(x) is Variable:
         return environment[x]
+    return literal_array(x)
+
+
+def literal_array(x: Literal) -> Array:
+    """The array that a number in a program stands for."""
     return np.broadcast_to(np.asarray(x.value).astype(x.type.dtype), x.type.shape)
 
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.backends.reference.evaluate import evaluate_effect
+from effax.backends.reference.evaluate import evaluate_effect, literal_array
 from effax.effects.errors import CollectiveDivergenceError, MissingRuleError
-from effax.effects.program import Equation, Program, Variable
+from effax.effects.program import Atom, Equation, Program, Variable
 from effax.effects.rows import collective, control, custom
 
 Known = tuple[Any, ...] | None
@@ -47,15 +47,14 @@ class _Places:
         """The results as far as they are known."""
         known: dict[Variable, Known] = dict(zip(program.inputs, inputs, strict=True))
         for e in program.equations:
-            operands = [
-                known.get(x) if type(x) is Variable else (x.value,) * len(self.places)
-                for x in e.inputs
-            ]
+            operands = [self._known(x, known) for x in e.inputs]
             known.update(zip(e.outputs, self.perform(e, operands), strict=True))
-        return [
-            known.get(x) if type(x) is Variable else (x.value,) * len(self.places)
-            for x in program.outputs
-        ]
+        return [self._known(x, known) for x in program.outputs]
+
+    def _known(self, x: Atom, known: Mapping[Variable, Known]) -> Known:
+        if isinstance(x, Variable):
+            return known.get(x)
+        return None if x.type.size > _LARGEST else (literal_array(x),) * len(self.places)
 
     def perform(self, e: Equation, operands: Sequence[Known]) -> Sequence[Known]:
         """Return the results of an equation as far as they are known."""

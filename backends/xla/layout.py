@@ -46,7 +46,8 @@ class ProgramLayout:
         if asked is not None and asked is not placement and not _open(asked):
             return asked
         if isinstance(asked, NamedSharding) and isinstance(asked.mesh, Mesh) and _open(asked):
-            return asked.mesh.named(placement)
+            named = asked.mesh.named(placement)
+            return named.ranked(ndim) if named and asked.mesh.explicit_axes else named
         for named in self.known:
             if named.placement() is placement and len(named.spec) <= ndim:
                 return named

@@ -279,6 +279,10 @@ class NamedSharding(Sharding):
             _explicit.add(self.mesh)
         return type.cut_by(cut_of(self.mesh, entries))
 
+    def ranked(self, ndim: int) -> NamedSharding:
+        """The same with an entry for each axis of an array, as types have it."""
+        return self.update(spec=PartitionSpec(*self.spec, *(None,) * (ndim - len(self.spec))))
+
     @property
     def replicated_axes(self) -> frozenset[Any]:
         """The axes of the mesh along which every device has the same."""

@@ -180,6 +180,13 @@ class KeyArray(Value):
         return tuple(self.words.shape[:-1])
 
     @property
+    def sharding(self) -> Any:
+        """The sharding of the keys over their devices: that of the words, which no axis cuts."""
+        found = self.words.sharding
+        spec: Any = getattr(found, "spec", ())
+        return found.update(spec=type(spec)(*spec[: self.ndim])) if len(spec) > self.ndim else found
+
+    @property
     def dtype(self) -> Any:
         """The type of the keys."""
         return KeyType(self.implementation)
@@ -368,7 +375,6 @@ for _name, _doc in {
     "device": "The device that the keys are on; the sharding if there are several.",
     "is_fully_addressable": "Whether the keys are all on devices of this process.",
     "is_fully_replicated": "Whether each of its devices has all of the keys.",
-    "sharding": "How the words lie on their devices.",
 }.items():
     setattr(KeyArray, _name, _attribute_of_words(_name, _doc))
 for _name, _doc in {

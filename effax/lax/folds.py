@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from effax.api.placing.output_sharding import placed
-from effax.backends.xla.array import Array as ConcreteArray
 from effax.eager.whole import whole
 from effax.effects.effect import Effect
 from effax.effects.rows import cumulative, reduction, sorting, transcendental, window
@@ -242,6 +241,8 @@ WINDOWS = {
 
 def _holds(dtype: Any, x: np.ndarray[Any, Any]) -> bool:
     """Whether numbers are the same in another dtype."""
+    if is_complex(x.dtype) and not is_complex(dtype):
+        return False
     with np.errstate(all="ignore"):
         return np.array_equal(x.astype(dtype), x, equal_nan=is_float(x.dtype))
 
@@ -250,13 +251,11 @@ def _initial(init: Any, dtype: Any) -> Any:
     """An initial value in the operand's dtype. One of another dtype must be a number that the
     operand's dtype has, as 0 is for floats; `TypeError` otherwise."""
     found = typeof(init).dtype
-    if found != dtype:
-        known = _is_number(init) or type(init) is ConcreteArray
-        if not known or not _holds(dtype, np.asarray(init)):
-            raise TypeError(
-                f"the initial value {init} must have the operand's dtype {dtype}, got {found}; "
-                "convert it first"
-            )
+    if found != dtype and not (_is_number(init) and _holds(dtype, np.asarray(init))):
+        raise TypeError(
+            f"the initial value {init} must have the operand's dtype {dtype}, got {found}; "
+            "convert it first"
+        )
     return convert_element_type(init, dtype)
 
 

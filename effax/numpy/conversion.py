@@ -9,7 +9,6 @@ import numpy as np
 
 from effax.api.placing.output_sharding import placed
 from effax.backends.xla.array import Array
-from effax.backends.xla.array import asarray as device_array
 from effax.effects.dtypes import is_integer
 from effax.effects.effect import LITERALS
 from effax.effects.handler import Carrier, bottom, current
@@ -17,7 +16,7 @@ from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.types import float0, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
 from effax.keys.decorators import converts_keys, moves_keys
-from effax.operands.arguments import cast, on_device
+from effax.operands.arguments import cast, device_array, on_device
 from effax.operands.promoting import arraylike
 
 

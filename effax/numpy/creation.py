@@ -7,8 +7,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from effax.api.placing.output_sharding import placed
-from effax.backends.xla.array import Array
-from effax.backends.xla.array import asarray as device_array
+from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.buffer import put
 from effax.eager.whole import opened, remembered, whole
 from effax.effects import config
@@ -34,6 +33,7 @@ from effax.operands.arguments import (
     cast,
     check_arrays,
     common_shape,
+    device_array,
     on_device,
 )
 from effax.operands.promoting import array as array_of
@@ -44,8 +44,7 @@ _KEPT, _REMEMBERED = 4096, 256  # elements of an array, and arrays, that are kep
 
 def constant(host: np.ndarray[Any, Any], device: Any = None) -> Array:
     """An array whose contents are known now."""
-    array = device_array(host)
-    return on_device(array, device)
+    return device_array(host) if device is None else on_device(asarray(host), device)
 
 
 def filled(lengths: tuple[int, ...], value: Any, dtype: Any, device: Any = None) -> Any:

@@ -151,7 +151,7 @@ def _linspace(
     axis = canonical_axis(axis, len(lengths) + 1)
     first_row, last_row = (shape.expand_dims(x, (axis,)) for x in (first, last))
     steps = num - 1 if endpoint else num
-    delta = shape.full(lengths, np.nan, kind)
+    delta = shape.full((), np.nan, kind)
     if num > 1:
         delta = combine(elementwise.div, elementwise.sub(last, first), float(steps))
         part = elementwise.div(

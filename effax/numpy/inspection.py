@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -202,7 +203,7 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
-def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     """Return the number of elements, along some axes or all.
 
     Args:
@@ -214,9 +215,9 @@ def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
     (6, 3)
     """
     lengths = shape(a)
-    axes = range(len(lengths)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
+    axes = range(len(lengths)) if axis is None else axis if isinstance(axis, Iterable) else (axis,)
     total, seen = 1, set()
-    for i in axes:
+    for i in map(operator.index, axes):
         if not -len(lengths) <= i < len(lengths):
             raise ValueError(f"axis {i} is out of bounds for an array of {len(lengths)} axes")
         if i % len(lengths) in seen:

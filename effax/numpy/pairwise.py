@@ -151,12 +151,6 @@ def diagonals(x: Any, names: Names) -> tuple[Any, list[Hashable]]:
         while names.count(name) > 1:
             first = names.index(name)
             second = names.index(name, first + 1)
-            lengths = typeof(x).shape
-            if lengths[first] != lengths[second] and 1 in (lengths[first], lengths[second]):
-                short = first if lengths[first] == 1 else second
-                x = shape.squeeze(x, (short,))
-                del names[short]
-                continue
             x = _diagonal(x, first, second)
             del names[second]
     return x, names

@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.backends.xla.array import Array
+from effax.backends.xla.array import Array, asarray
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
+from effax.effects.mesh import PartitionSpec, placing_mesh
 from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
-from effax.effects.types import bit_width, int32, is_inexact, typeof, user_dtype
+from effax.effects.types import ShapedArray, bit_width, int32, is_inexact, typeof, user_dtype
 from effax.effects.value import Value, is_symbolic_length, length
 
 
@@ -149,11 +150,26 @@ def on_device(x: Any, device: Any) -> Any:
     return device_put(x, device)
 
 
+def device_array(x: Any, type: ShapedArray | None = None) -> Array:
+    """An array of what the host has, on the default device, or on all of the mesh in context."""
+    array = asarray(x, type)
+    mesh = placing_mesh()
+    if mesh is None or mesh.empty or current.get() is not bottom:
+        return array
+    from effax.backends.xla.mesh import Mesh, NamedSharding
+
+    if not isinstance(mesh, Mesh):
+        return array
+    return on_device(array, NamedSharding(mesh, PartitionSpec()))
+
+
 def beside(result: Any, a: Any) -> Any:
-    """The result placed like the array that it is like, if that is committed.
+    """The result placed like the array that it is like, if that is committed, or cut in its type.
 
     One of another shape follows to a single device only.
     """
+    if isinstance(a, Carrier) and typeof(a).cut is not None and result.shape == a.shape:
+        return on_device(result, typeof(a).sharding)
     if not isinstance(a, Array) or not a.committed or current.get() is not bottom:
         return result
     follows = result.shape == a.shape or len(a.devices()) == 1

@@ -10,7 +10,7 @@ from effax import lax
 from effax.eager.whole import own_promotion, whole
 from effax.effects.types import default_float, is_complex
 from effax.effects.value import Array, ArrayLike
-from effax.numpy.decompositions import floats
+from effax.numpy.decompositions import floats, floats_or_lists
 from effax.operands.arguments import concrete_int
 from effax.operands.promoting import arraylike
 from effax.scipy.faddeeva import widened
@@ -57,7 +57,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     >>> [round(float(y), 3) for y in special.bessel_jn(1.0, v=1)]
     [0.765, 0.44]
     """
-    (x,) = floats("bessel_jn", z)
+    (x,) = floats_or_lists("bessel_jn", z)
     if is_complex(x.dtype):
         raise TypeError(f"bessel_jn: z must be real, got {x.dtype}")
     orders = concrete_int(v, "the v of bessel_jn")

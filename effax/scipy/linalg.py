@@ -332,7 +332,7 @@ def lu_solve(
     """
     if trans not in (0, 1, 2):
         raise ValueError(f"'trans' value must be 0, 1, or 2, got {trans}")
-    factors, right = floats("scipy.linalg.lu_solve", lu_and_piv[0], b)
+    factors, right = floats_or_lists("scipy.linalg.lu_solve", lu_and_piv[0], b)
     size = factors.shape[-1]
     permutation = linalg.lu_pivots_to_permutation(jnp.asarray(lu_and_piv[1]), size)
     x, y, vector = _columns("lu_solve", factors, right)

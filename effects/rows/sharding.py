@@ -112,6 +112,20 @@ def explicit_mesh(values: Iterable[Any]) -> Any:
     return None
 
 
+def differing(
+    program: Program, specs: Iterable[PartitionSpec], binds: Sequence[Any]
+) -> tuple[Any, ...]:
+    """The mesh axes along which places may differ: that cut something, or that collectives name.
+
+    Args:
+      program: the program of each place.
+      specs: how its operands are cut, and results, if it is linear.
+      binds: the axes that places are along.
+    """
+    cutting = {name for spec in specs for name in spec.used}
+    return tuple(n for n in binds if n in cutting or f"axis {n}" in program.row)
+
+
 def local_type(x: ShapedArray, mesh: Any, spec: PartitionSpec) -> ShapedArray:
     """The type of one piece of an array that a spec cuts.
 

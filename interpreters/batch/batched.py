@@ -198,7 +198,7 @@ class Batch(Lifting):
         One lane is typed, and refused, as it would be without the batch. What the rule performs is
         not typed; its results are cut as those of the lane are, and along the batch.
         """
-        if effect.family == "sharding":
+        if effect.family == "sharding" or effect.higher_order:
             given: tuple[Any, Any] = rule(self, values, batched, **attributes)
             return given
         found = effect.result_type(*operands, **attributes)

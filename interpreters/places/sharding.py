@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from effax.effects.cuts import names_of
 from effax.effects.effect import Effect
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
@@ -89,19 +90,34 @@ def _leaf_specs(
 functor[sharding.shard_map] = lift_shard_map
 
 
+def _batch_axes(handler: Batch, binds: Sequence[Any]) -> tuple[Any, ...]:
+    """The mesh axes that the batch is given; explicit ones if places are along them."""
+    if handler.spmd_axes is not None:
+        return names_of(handler.spmd_axes)
+    explicit = names_of(handler.along)
+    return explicit if set(explicit) <= set(binds) else ()
+
+
 def batch_shard_map(
     handler: Batch, effect: Effect, operands: tuple[Any, ...], attributes: dict[str, Any]
 ) -> list[Any]:
     """Each place has all of the batch, or its piece along the mesh axes that the batch is given.
 
-    A batch whose axis has a name is whole: collectives speak to all of it.
+    A batch whose axis has a name is whole: collectives speak to all of it. So is one along axes
+    that cut the values themselves, or that collectives inside speak to.
     """
-    along = handler.spmd_axes
-    names = along if isinstance(along, tuple) else () if along is None else (along,)
     mesh, binds = attributes["mesh"], attributes["binds"]
+    names = _batch_axes(handler, binds)
     n = prod(mesh.shape.get(name, 1) for name in names)
-    known = all(name in mesh.shape and name not in binds for name in names)
-    if not names or not known or handler.size % n or handler.axis_name is not None:
+    specs = *attributes["in_specs"], *attributes["out_specs"]
+    taken = sharding.differing(attributes["program"], specs, names)
+    if (
+        not names
+        or taken
+        or not set(names) <= set(mesh.shape)
+        or handler.size % n
+        or handler.axis_name is not None
+    ):
         return lift_shard_map(handler, effect, operands, attributes)
     both = tuple(name for name in mesh.axis_names if name in binds or name in names)
     piece = Batch(handler.outer, handler.size // n, directions=handler.directions)

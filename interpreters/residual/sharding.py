@@ -14,11 +14,14 @@ from effax.interpreters.stage import stage
 
 
 def plan_shard_map(unknown: tuple[bool, ...], attributes: dict[str, Any]) -> SplitPlan:
-    """Each place keeps its own residuals: they are pieces along a first axis of their own."""
+    """Each place keeps its own residuals: they are pieces along a first axis of their own.
+
+    Places that have the same operands have the same residuals too, and share them.
+    """
     parts = split(attributes["program"], unknown)
     in_specs, out_specs = attributes["in_specs"], attributes["out_specs"]
-    own = PartitionSpec(attributes["binds"])
     known_specs = pick(in_specs, unknown, False)
+    own = PartitionSpec(sharding.differing(attributes["program"], known_specs, attributes["binds"]))
 
     def known(operands: Sequence[Any]) -> list[Any]:
         return pick(operands, unknown, False)

@@ -195,7 +195,8 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
             raise NotLinearError(e, "or has no transpose rule")
         operands = [Linear(x.type) if owns(x) else x for x in e.inputs]
         mesh = explicit_mesh((*e.inputs, *e.outputs))
-        untyped = mesh is not None and e.effect.first_order and POINTWISE not in e.effect.facts
+        plainly = e.effect.first_order and POINTWISE not in e.effect.facts
+        untyped = plainly and (mesh is not None or explicit_mesh(outs) is not None)
         if not e.effect.first_order:
             outs = [
                 ct if ct is None else _as_typed(ct, x.type)
@@ -203,7 +204,7 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
             ]
         if untyped:
             outs = [ct if ct is None else open_all(ct) for ct in outs]
-            operands = [_opened(x, mesh) for x in operands]
+            operands = [_opened(x, mesh) for x in operands] if mesh is not None else operands
         if e.effect in limits:
             refusal = limits[e.effect].refusal(operands)
             if refusal:
@@ -216,7 +217,9 @@ def _walk(tape: Any, cotangents: dict[Variable, Any], tracks: bool, inside: bool
         for x, ct in zip(e.inputs, given, strict=True):
             if ct is not None and owns(x):
                 ct = along(ct, x.type) if tracks else ct
-                if untyped or (x.type.cut is not None and typeof(ct).cut is not x.type.cut):
+                if mesh is not None and (
+                    untyped or (x.type.cut is not None and typeof(ct).cut is not x.type.cut)
+                ):
                     ct = cut_as(ct, x.type, mesh)
                 cotangents[x] = _sum(cotangents.get(x), ct, x.type)
     if cut:

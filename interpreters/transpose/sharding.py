@@ -104,9 +104,10 @@ def _share(
     sizes = mesh.shape
     first = len(in_specs) - count
     ct_specs = in_specs[first:]
+    apart = sharding.differing(program, (*in_specs, *given_specs), binds)
 
     def unused(spec: PartitionSpec) -> tuple[Any, ...]:
-        return tuple(name for name in binds if name not in spec.used)
+        return tuple(name for name in apart if name not in spec.used)
 
     def body(*values: Any) -> list[Any]:
         shares = [prod(sizes[name] for name in unused(spec)) for spec in ct_specs]

@@ -79,6 +79,10 @@ jsp.linalg.leslie(jnp.array([True, False]), 0.5).weak_type | True
 effax.image.resize(jnp.ones((2, 1, 1)), (2, 3, 1), "lanczos3", antialias=False)[0].ravel() | Array([1., 1., 1.], dtype=float32)
 jsp.signal.detrend(jnp.eye(2), axis=(0, 1), type="constant").tolist() | [[0.5, -0.5], [-0.5, 0.5]]
 effax.jvp(jnp.fmin, (3.0, 2.0), (jnp.nan, 1.0))[1] | Array(1., dtype=float32, weak_type=True)
+jnp.size(jnp.ones((2, 3)), [1, 0]), jnp.size(jnp.ones((2, 3)), axis=[0]) | (6, 2)
+jnp.linspace(-2, jnp.array([1.0, 9]), num=0, retstep=True)[1] | Array(nan, dtype=float32)
+jsp.linalg.lu_solve(jsp.linalg.lu_factor(2 * jnp.eye(2)), [1, 2]) | Array([0.5, 1. ], dtype=float32)
+jsp.special.bessel_jn([1, 2], v=0).shape | (1, 2)
 effax.jvp(jnp.fmax, (3.0, jnp.nan), (1.0, jnp.nan))[1] | Array(1., dtype=float32, weak_type=True)
 """
 
@@ -87,6 +91,7 @@ lax.tile(jnp.ones(2), (0.5,)) | cannot be interpreted as an integer
 lax.padtype_to_pads((3,), (4,), (1,), None) | Unknown padding type: None
 jsp.stats.rankdata(jnp.array(True), axis=-1) | out of bounds
 lax.conv(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 2)), (0,), "SAME") | window_strides must be positive
+jnp.einsum("ii->i", jnp.ones((3, 1))) | axes 0 and 1 of f32\\[3,1\\] have the same name
 jnp.geomspace(0.5, 2.5, num=-1) | Number of samples, -1, must be non-negative
 jsp.special.bessel_jn(1.0, v=-1) | must not be negative, got -1
 lax.linalg.ormqr(jnp.ones((3, 2)), jnp.ones(3), jnp.ones((3, 3))) | k <= min\\(m, n\\)

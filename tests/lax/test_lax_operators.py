@@ -94,7 +94,7 @@ def test_reduce_of_trees_that_differ_is_refused():
         lax.reduce((X, X), 0.0, lax.add, (0,))
 
 
-@pytest.mark.parametrize("start", [300, 0.5, np.float32(0.5), jnp.array(300)])
+@pytest.mark.parametrize("start", [300, 0.5, np.float32(0.5), jnp.array(1)])
 def test_an_initial_value_that_the_dtype_does_not_have_is_refused(start):
     x = jnp.ones(3, "int8")
     with pytest.raises(TypeError, match="initial value"):
@@ -105,7 +105,7 @@ def test_an_initial_value_that_the_dtype_does_not_have_is_refused(start):
         effax.jit(lambda s: lax.reduce(x, s, lax.add, (0,)))(jnp.array(0.0))
 
 
-@pytest.mark.parametrize("start", [1, 1.0, np.int8(1), jnp.array(1, "float16"), np.inf])
+@pytest.mark.parametrize("start", [1, 1.0, np.int8(1), np.inf])
 def test_an_initial_value_that_the_dtype_has_is_converted(start):
     found = lax.reduce(jnp.ones(3), start, lambda x, y: x + y, (0,))
     assert found.dtype == jnp.float32

@@ -217,3 +217,56 @@ def test_groups_of_rows_are_one_more_axis_that_is_not_cut():
     np.testing.assert_allclose(found, np.concatenate(parts))
     slopes = effax.grad(lambda *args: jnp.sum(product(*args) ** 2), (0, 1))(rows, matrices)
     assert [effax.typeof(g).str_short() for g in slopes] == ["f32[8@x,4]", "f32[3,4,5]"]
+
+
+def test_results_are_named_by_an_entry_for_each_axis():
+    ones = jnp.ones((8, 4), out_sharding=P("x"))
+    assert ones.sharding.spec == reshard(HOST, P("x")).sharding.spec == P("x", None)
+    mixed = effax.make_mesh((4, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+    with effax.set_mesh(mixed):
+        x = effax.device_put(HOST, NamedSharding(mixed, P("x", "y")))
+        assert effax.jit(lambda x: x @ jnp.ones((4, 2)))(x).sharding.spec == P("x", None)
+
+
+def test_keys_lie_as_their_array_not_as_their_words():
+    key = effax.random.key(0)
+    assert key.sharding == NamedSharding(MESH, P())
+    assert effax.random.split(key).sharding == NamedSharding(MESH, P(None))
+    cut = effax.device_put(effax.random.split(key, (8, 2)), P("x", "y"))
+    assert cut.sharding == NamedSharding(MESH, P("x", "y"))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: jnp.array(HOST), lambda: jnp.asarray(3.0), lambda: jnp.arange(4), lambda: jnp.eye(2)],
+)
+def test_arrays_of_what_the_host_has_lie_on_the_mesh_in_context(make):
+    found = make()
+    assert found.committed
+    assert found.sharding.is_equivalent_to(NamedSharding(MESH, P()), found.ndim)
+
+
+def test_an_axis_type_of_a_mesh_without_devices_is_replaced():
+    found = MESH.abstract_mesh.update_axis_types({"y": AxisType.Auto})
+    assert found.axis_types == (AxisType.Explicit, AxisType.Auto)
+
+
+def test_specs_that_are_left_out_name_the_axes_that_are_mapped():
+    def local(x):
+        assert effax.typeof(x).mat.varying == {"x"}
+        assert str(effax.typeof(x)) == "float32[2,4@y]{V:x}"
+        return 2 * x
+
+    found = effax.shard_map(local, out_specs=P("x"), axis_names={"x"})(put("x", "y"))
+    np.testing.assert_array_equal(found, 2 * HOST)
+    assert found.sharding.spec == P("x", "y")
+
+
+def test_a_batch_cut_along_an_axis_that_places_are_along():
+    def total(row):
+        cut = reshard(row, P("y"))
+        return effax.shard_map(jnp.cos, in_specs=P("y"), out_specs=P("y"))(cut).sum()
+
+    found = effax.jit(effax.vmap(effax.grad(total)))(put("x"))
+    np.testing.assert_allclose(found, -np.sin(HOST), rtol=1e-5, atol=1e-6)
+    assert found.sharding.spec == P("x", None)

@@ -419,13 +419,50 @@ def test_errors(name):
 
 
 def test_no_specs():
-    with pytest.raises(TypeError, match="PartitionSpec"):
-        mapped(lambda a: a, None, P())(HOST)
     with pytest.raises(NotImplementedError, match="pass in_specs"):
         shard_map(lambda a: a, mesh=MESH, out_specs=P())(HOST)
     cut = effax.device_put(HOST, NamedSharding(MESH, P("x")))
     found = shard_map(lambda a: a + 1, mesh=MESH, out_specs=P("x"))(cut)
     np.testing.assert_array_equal(found, HOST + 1)
+
+
+class Opaque:
+    """An object that is no array."""
+
+
+def test_what_is_no_array_has_no_spec_and_is_passed_as_it_is():
+    seen, one, other = [], Opaque(), [Opaque(), {"name"}]
+
+    def f(a, x, b):
+        seen.append((a, b))
+        return x + jnp.ones(b[2])
+
+    for _ in range(2):
+        found = mapped(f, (None, P("x"), None), P("x"))(one, HOST, (*other, (1, 8)))
+        np.testing.assert_array_equal(found, HOST + 1)
+    assert all(a is one and b[0] is other[0] and b[1] is other[1] for a, b in seen)
+    np.testing.assert_array_equal(mapped(lambda a: 2 * a, None, P())(HOST), 2 * HOST)
+    with pytest.raises(ValueError, match="divisible"):
+        mapped(f, (None, P("x"), None), P("x"))(one, HOST[:3], other)
+
+
+def test_a_batch_is_cut_along_axes_that_nothing_else_uses():
+    twice = mapped(lambda a: 2 * a, P("x"), P("x"))
+    found = effax.jit(effax.vmap(twice, spmd_axis_name="y"))(HOST)
+    assert found.sharding.spec == P("y", "x")
+    np.testing.assert_array_equal(found, 2 * HOST)
+    # JAX adds up rows of the batch here.
+    summed = mapped(lambda a: effax.lax.psum(a, "y"), P("x"), P("x"), check_vma=False)
+    found = effax.jit(effax.vmap(summed, spmd_axis_name="y"))(HOST)
+    np.testing.assert_array_equal(found, HOST * MESH.shape["y"])
+
+
+def test_places_that_have_the_same_share_their_residuals():
+    text = str(
+        effax.make_jaxpr(effax.grad(lambda a: mapped(jnp.sin, P("x"), P("x"))(a).sum()))(HOST)
+    )
+    assert "psum" not in text
+    assert "P(('x', 'y'),)" not in text
 
 
 GOLDENS = json.loads((Path(__file__).parents[1] / "goldens" / "inside.json").read_text())

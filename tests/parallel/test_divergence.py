@@ -18,6 +18,7 @@ ALLOWED = {
     "by all": "effax.pmap(lambda x: lax.cond(lax.psum(x, 'i') > 1, lambda x: lax.psum(x, 'i'), lambda x: x, x), axis_name='i')(x)",
     "of operands": "effax.pmap(lambda x, n: lax.cond(n > 1, lambda x: lax.psum(x, 'i'), lambda x: x, x), axis_name='i')(x, jnp.full(4, 2))",
     "no collective": "effax.pmap(lambda x: lax.cond(lax.axis_index('i') == 0, lambda x: 2 * x, lambda x: x, x), axis_name='i')(x)",
+    "constants of a shape": "effax.pmap(lambda x: lax.psum(lax.map(jnp.linalg.inv, jnp.eye(3)[None] * x)[0, 0], 'i'), axis_name='i')(jnp.ones(4))",
     "by another axis": "effax.shard_map(lambda x: lax.cond(lax.axis_index('j') == 0, lambda x: lax.psum(x, 'i'), lambda x: x, x), mesh=square, in_specs=P('i', 'j'), out_specs=P('i', 'j'), check_vma=False)(x.reshape(2, 2))",
 }
 HEAD = """
@@ -66,4 +67,5 @@ def test_what_may_be_the_same_at_all_places_runs():
     assert lines[1] == "by all [6. 6. 6. 6.]"
     assert lines[2] == "of operands [6. 6. 6. 6.]"
     assert lines[3] == "no collective [0. 1. 2. 3.]"
-    assert lines[4:6] == ["by another axis [[2. 1.]", " [2. 3.]]"]
+    assert lines[4].startswith("constants of a shape [[4. 0. 0.]")
+    assert lines[-3:-1] == ["by another axis [[2. 1.]", " [2. 3.]]"]

@@ -34,6 +34,7 @@ FILES = (
     "ragged_exchanges",
     "batches_of_matrices",
     "explicit_axes",
+    "explicit_transforms",
     "leaving",
     "pages",
     "scaling",
@@ -46,8 +47,9 @@ def test_on_eight_devices(file):
 
 
 @pytest.mark.slow
-def test_on_eight_devices_at_length():
-    run(HERE / "in_pieces.py", "-m", "slow")
+@pytest.mark.parametrize("file", ("in_pieces", "explicit_transforms"))
+def test_on_eight_devices_at_length(file):
+    run(HERE / f"{file}.py", "-m", "slow")
 
 
 def test_a_gradient_of_a_mapped_program_in_a_fresh_process():

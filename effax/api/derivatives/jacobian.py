@@ -23,6 +23,7 @@ from effax.api.mapping.vmap import mapped_over
 from effax.effects.frames import filtered
 from effax.effects.rows import shape
 from effax.effects.rows.elementwise import add
+from effax.effects.rows.sharding import cut_to
 from effax.effects.tree import tree_flatten, tree_structure, tree_unflatten
 from effax.effects.types import typeof
 from effax.interpreters.jvp.dual import tangent_type
@@ -186,7 +187,8 @@ def _identity_rows(total: int, start: int, type: Any) -> Any:
     row = shape.iota(dtype="int32", shape=(total, type.size), dimension=0)
     column = shape.iota(dtype="int32", shape=(total, type.size), dimension=1)
     ones = convert_element_type(eq(row, add(column, start)), dtype=type.dtype, weak_type=False)
-    return shape.reshape(ones, shape=(total, *type.shape))
+    rows = shape.reshape(ones, shape=(total, *type.shape))
+    return cut_to(rows, type.stacked(total))
 
 
 def _split_last(columns: Any, tree: Any) -> Any:

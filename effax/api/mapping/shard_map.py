@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from math import prod
 from typing import Any, Final, ParamSpec, TypeVar, overload
 
 import attrs
+import numpy as np
 
 from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.call_arguments import axes_in_scope, check_results, tracked_axes
@@ -16,7 +17,7 @@ from effax.api.mapping.pmap import Places
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.effects.config import trace_key
-from effax.effects.cuts import cut_of, entry_of, names_of
+from effax.effects.cuts import along, cut_of, entry_of
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import (
@@ -99,16 +100,18 @@ class ShardMap:
         """The results of all places, joined as `out_specs` say."""
         mesh = _mesh(self._mesh)
         binds = _binds(mesh, self._axis_names)
-        leaves, tree = tree_flatten(args)
-        leaves = [x if isinstance(x, (Value, Array)) else asarray(x) for x in leaves]
-        specs = self._specs_of(args, leaves, mesh)
+        given, tree = tree_flatten(args)
+        fixed, asked = self._parted(args, given)
+        paths = [i for i in range(len(given)) if i not in fixed]
+        leaves = [x if isinstance(x, Value) else asarray(x) for x in map(given.__getitem__, paths)]
+        specs = self._specs_of(leaves, asked, mesh, binds)
         _check_specs("in_specs", specs, binds)
         _check_cuts(leaves, specs, binds)
         types = [
             self._piece(i, args, typeof(x), mesh, spec, binds)
-            for i, (x, spec) in enumerate(zip(leaves, specs, strict=True))
+            for i, x, spec in zip(paths, leaves, specs, strict=True)
         ]
-        traced = self._trace(tree, tuple(types), mesh, binds)
+        traced = self._trace(tree, tuple(types), mesh, binds, fixed)
         results = perform(
             *traced.captured,
             *leaves,
@@ -121,11 +124,23 @@ class ShardMap:
         )
         return tree_unflatten(traced.out_tree, results)
 
-    def _specs_of(self, args: Any, leaves: Sequence[Any], mesh: Any) -> list[PartitionSpec]:
+    def _parted(self, args: Any, given: Sequence[Any]) -> tuple[dict[int, Any], Any]:
+        """Find the arguments that are no arrays and have no spec, by place; and specs of the rest."""
         if self._in_specs is Infer:
-            return [_inferred(x, mesh) for x in leaves]
-        given = tuple(self._in_specs) if isinstance(self._in_specs, list) else self._in_specs
-        found = _prefix("in_specs", given, args)
+            return {}, None
+        asked = tuple(self._in_specs) if isinstance(self._in_specs, list) else self._in_specs
+        specs = _prefix("in_specs", asked, args)
+        pairs = list(enumerate(zip(specs, given, strict=True)))
+        fixed = {i: x for i, (s, x) in pairs if s is None and not isinstance(x, Value | np.ndarray)}
+        whole = PartitionSpec()
+        return fixed, [whole if s is None else s for i, (s, _) in pairs if i not in fixed]
+
+    def _specs_of(
+        self, leaves: Sequence[Any], asked: Any, mesh: Any, binds: Sequence[Any]
+    ) -> list[PartitionSpec]:
+        if asked is None:
+            return [_inferred(x, mesh, binds) for x in leaves]
+        found: list[PartitionSpec] = asked
         for spec, x in zip(found, leaves, strict=True):
             if len(spec) > typeof(x).ndim:
                 raise ValueError(
@@ -156,15 +171,26 @@ class ShardMap:
         piece = _local(type.update(shape=tuple(lengths)), type, binds)
         return piece.vary(piece.varying | set(spec.used)) if self._check else piece
 
-    def _trace(self, tree: Any, types: tuple[Any, ...], mesh: Any, binds: tuple[Any, ...]) -> Any:
-        key = trace_key(), axes_in_scope(), tracked_axes(), tree, types, mesh, binds
-        found = self._traces.get(key)
+    def _trace(
+        self,
+        tree: Any,
+        types: tuple[Any, ...],
+        mesh: Any,
+        binds: tuple[Any, ...],
+        fixed: dict[int, Any],
+    ) -> Any:
+        scope = trace_key(), axes_in_scope(), tracked_axes()
+        key = *scope, tree, types, mesh, binds, tuple((i, type(x), x) for i, x in fixed.items())
+        remembered = all(isinstance(x, Hashable) for x in fixed.values())
+        found = self._traces.get(key) if remembered else None
         if found is not None and found.alive:
             return found
         out: list[Any] = []
 
         def flat(*values: Any) -> list[Any]:
-            result = self._function(*tree_unflatten(tree, values))
+            rest = iter(values)
+            given = [fixed[i] if i in fixed else next(rest) for i in range(tree.num_leaves)]
+            result = self._function(*tree_unflatten(tree, given))
             leaves, out_tree = tree_flatten(result)
             check_results(leaves, self._function, out_tree)
             specs = _prefix("out_specs", self._out_specs, result)
@@ -184,7 +210,8 @@ class ShardMap:
             staged = stage(flat, types, self._name, named)
         program = forgotten(staged.program, frozenset(binds)) if self._check else staged.program
         traced = PieceTrace(program, staged.captured, *out)
-        self._traces[key] = traced
+        if remembered:
+            self._traces[key] = traced
         return traced
 
     def _check_ranks(self, leaves: Sequence[Any], specs: Sequence[PartitionSpec]) -> None:
@@ -241,7 +268,7 @@ def _check_cuts(
         cut = typeof(x).cut
         if cut is None:
             continue
-        own = [entry_of([n for n in names_of(entry) if n in binds]) for entry in cut.entries]
+        own = [*along(cut.entries, binds)]
         wanted = [entry_of(spec.names(i)) for i in range(len(own))]
         if any(own) and own != wanted:
             raise ValueError(
@@ -256,8 +283,8 @@ def _local(piece: Any, whole: Any, binds: tuple[Any, ...]) -> Any:
     """The type of a piece, cut as the whole is along the axes that are not mapped over."""
     if whole.cut is None:
         return piece
-    left = [entry_of([n for n in names_of(e) if n not in binds]) for e in whole.cut.entries]
-    return piece.cut_by(cut_of(whole.cut.mesh, left))
+    left = set(whole.cut.used).difference(binds)
+    return piece.cut_by(cut_of(whole.cut.mesh, [*along(whole.cut.entries, left)]))
 
 
 def _mesh(given: MeshShape | None) -> Mesh:
@@ -341,10 +368,9 @@ def _binds(mesh: Mesh, names: frozenset[Any]) -> tuple[Any, ...]:
     return tuple(name for name in mesh.axis_names if name in wanted)
 
 
-def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
-    # None has no spec where an argument or a result is None, but in_specs=None is a forgotten P().
-    forgotten = [specs] if specs is None and what == "in_specs" else []
-    for spec in (*forgotten, *tree_flatten(specs)[0]):
+def _prefix(what: str, specs: Any, full: Any) -> list[Any]:
+    """A spec for each leaf; for one of the arguments also None, which has no spec."""
+    for spec in tree_flatten(specs)[0]:
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"shard_map {what} argument must be a pytree of `effax.sharding.PartitionSpec` "
@@ -354,13 +380,17 @@ def _prefix(what: str, specs: Any, full: Any) -> list[PartitionSpec]:
         if UNCONSTRAINED in spec:
             raise ValueError(f"shard_map {what}: {spec} must say how each axis is cut")
     try:
-        return list(broadcast_prefix(specs, full))
+        return broadcast_prefix(specs, full, _is_none if what == "in_specs" else None)
     except ValueError:
         raise ValueError(
             f"shard_map {what} must be a tree prefix of the "
             f"{'arguments' if what == 'in_specs' else 'result'}. "
             f"{mismatch_details(f'shard_map {what}', specs, full)}"
         ) from None
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
 
 
 def _check_specs(what: str, specs: Iterable[PartitionSpec], binds: Sequence[Any]) -> None:
@@ -379,15 +409,15 @@ def _check_specs(what: str, specs: Iterable[PartitionSpec], binds: Sequence[Any]
                 )
 
 
-def _inferred(x: Any, mesh: Mesh) -> PartitionSpec:
+def _inferred(x: Any, mesh: Mesh, binds: Sequence[Any]) -> PartitionSpec:
     cut = typeof(x).cut
     if cut is not None and cut.mesh.shape_tuple == mesh.shape_tuple:
-        return cut.spec
+        return along(cut.entries, binds)
     where = getattr(x, "sharding", None) if isinstance(x, Array) else None
     if where is None and mesh.are_all_axes_explicit:
         return PartitionSpec()
     if isinstance(where, NamedSharding) and where.mesh == mesh:
-        return where.spec
+        return along(where.spec, binds)
     raise NotImplementedError(
         "shard_map without in_specs takes them from arrays on its mesh, but an argument of type "
         f"{typeof(x).str_short()} is not known to be on it: pass in_specs"
@@ -434,7 +464,8 @@ def shard_map(
       out_specs: how the places' results are joined, for each: along axes that a mesh axis is named
         for. Along mesh axes that are not named, all places must have the same.
       in_specs: how arguments are cut into pieces; along mesh axes not named all places get the
-        same. Without them, as the arguments lie.
+        same. Without them, as the arguments lie. None is for what is no array, and for arrays that
+        all places get whole.
       mesh: the mesh; by default the one in context.
       axis_names: the axes that it is mapped over, by default all; along the others the function is
         one program, cut up as XLA likes.

@@ -125,6 +125,8 @@ def moved(x: Any, sharding: Sharding, function: str) -> Any:
         if traced or sharding.is_constraint:
             return effects.with_sharding_constraint(x, sharding=sharding)
         sharding = _with_devices(x, sharding)
+        if sharding.mesh.explicit_axes:
+            sharding = sharding.ranked(np.ndim(x))
     elif isinstance(x, Carrier):
         raise NotImplementedError(
             f"{function} to {sharding} inside a program: a program runs on the "
