@@ -77,13 +77,18 @@ class ShapedArray:
     ) -> ShapedArray:
         """The type with these parts; shape and dtype are brought into canonical form.
 
-        Of `sharding` the type keeps what it says of `Explicit` axes of its mesh.
+        Of `sharding` the type keeps what it says of `Explicit` axes of its mesh. Raises
+        `ValueError` where it can't cut an array of that shape into equal pieces.
         """
         try:
             found = _recent[shape, dtype, weak_type]
         except (KeyError, TypeError):
             found = _new_type(shape, dtype, weak_type)
-        return found if sharding is None else sharding.typed(found)
+        if sharding is None:
+            return found
+        sharding.shard_shape(found.shape)
+        typed: ShapedArray = sharding.typed(found)
+        return typed
 
     @property
     def sharding(self) -> Any:

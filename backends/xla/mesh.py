@@ -364,8 +364,16 @@ def _named_sharding(mesh: Any, spec: Any, kind: Any) -> NamedSharding:
 
 
 def check_spec(mesh: Any, spec: PartitionSpec) -> None:
-    """Refuse a spec that names axes the mesh does not have, or one of them twice."""
+    """Refuse a spec that names axes the mesh does not have, or one of them twice.
+
+    And one that leaves to XLA what the types of a mesh's axes leave to nobody.
+    """
     used = spec.used
+    if UNCONSTRAINED in spec and mesh.are_all_axes_explicit:
+        raise ValueError(
+            f"{spec} cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`. Got mesh "
+            f"axis_types: {mesh.axis_types}; name the axes, or write None"
+        )
     for name in used:
         if name not in mesh.axis_names:
             raise ValueError(

@@ -270,3 +270,34 @@ def test_a_batch_cut_along_an_axis_that_places_are_along():
     found = effax.jit(effax.vmap(effax.grad(total)))(put("x"))
     np.testing.assert_allclose(found, -np.sin(HOST), rtol=1e-5, atol=1e-6)
     assert found.sharding.spec == P("x", None)
+
+
+def test_an_abstract_mesh_in_context_is_over_the_devices_there():
+    line = effax.sharding.AbstractMesh((8,), ("z",))
+    with effax.sharding.use_abstract_mesh(line):
+        found = jnp.arange(8)
+    assert found.sharding == NamedSharding(effax.make_mesh((8,), "z", (AxisType.Auto,)), P())
+    with (
+        pytest.raises(ValueError, match="cannot change the size"),
+        effax.sharding.use_abstract_mesh(effax.sharding.AbstractMesh((4,), ("z",))),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: NamedSharding(MESH, P(P.UNCONSTRAINED)), "no mesh axis_types are `Auto`"),
+        (
+            lambda: effax.set_mesh(MESH.update(axis_types=(AxisType.Manual,) * 2)),
+            "contains manual axes",
+        ),
+        (
+            lambda: effax.core.ShapedArray((5,), "int32", sharding=NamedSharding(MESH, P("x"))),
+            "evenly divide",
+        ),
+    ],
+)
+def test_meshes_and_specs_that_fit_nothing_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -125,7 +125,7 @@ class ShardMap:
         return tree_unflatten(traced.out_tree, results)
 
     def _parted(self, args: Any, given: Sequence[Any]) -> tuple[dict[int, Any], Any]:
-        """Find the arguments that are no arrays and have no spec, by place; and specs of the rest."""
+        """Find the arguments that are no arrays and have no spec, and the specs of the rest."""
         if self._in_specs is Infer:
             return {}, None
         asked = tuple(self._in_specs) if isinstance(self._in_specs, list) else self._in_specs
@@ -146,8 +146,9 @@ class ShardMap:
                 raise ValueError(
                     f"shard_map applied to the function '{self._name}' was given an in_specs entry "
                     "which is too long to be compatible with the corresponding argument: "
-                    f"{spec} has length {len(spec)}, and the argument is {typeof(x).str_short()}, "
-                    f"of rank {typeof(x).ndim}"
+                    f"{spec} which has length {len(spec)}, but the argument is "
+                    f"{typeof(x).str_short()}, which has rank {typeof(x).ndim}. Write a shorter "
+                    "spec; for a scalar, consider using an in_specs entry of `P()`"
                 )
         return found
 
@@ -162,10 +163,11 @@ class ShardMap:
             if lengths[axis] % pieces:
                 path = keystr(tree_flatten_with_path(args)[0][i][0])
                 raise ValueError(
-                    f"shard_map of {self._name!r}: args{path} of type {type.str_short()} is not "
-                    f"evenly divisible as in_specs says, {spec}: axis {axis} of length "
-                    f"{lengths[axis]} is to be cut along {names} into {pieces} pieces. The mesh "
-                    f"has axes {dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))}"
+                    f"shard_map applied to the function {self._name!r} was given argument arrays "
+                    "with axis sizes that are not evenly divisible by the corresponding mesh axis "
+                    f"sizes: args{path} of type {type.str_short()} is to be cut as {spec} says, "
+                    f"axis {axis} of length {lengths[axis]} along {names} into {pieces} pieces. "
+                    f"The mesh has axes {dict(zip(mesh.axis_names, mesh.axis_sizes, strict=True))}"
                 )
             lengths[axis] //= pieces
         piece = _local(type.update(shape=tuple(lengths)), type, binds)
@@ -223,8 +225,9 @@ class ShardMap:
                 raise ValueError(
                     f"shard_map applied to the function '{self._name}' was given an out_specs "
                     "entry which is too long to be compatible with the corresponding output value "
-                    f"from the function: {spec} has length {len(spec)}, and the result is "
-                    f"{typeof(x).str_short()}, of rank {typeof(x).ndim}. Write a shorter spec, "
+                    f"from the function: {spec} which has length {len(spec)}, but the result is "
+                    f"{typeof(x).str_short()}, which has rank {typeof(x).ndim}. Write a shorter "
+                    "spec, "
                     f"{scalar}, or give the result an axis for each place: x[None]"
                 )
 
@@ -238,12 +241,16 @@ class ShardMap:
         for x, spec in zip(leaves, specs, strict=True):
             differs = [n for n in binds if n in typeof(x).varying and n not in spec.used]
             if differs:
+                others = [n for n in binds if n not in spec.used]
                 raise ValueError(
-                    f"shard_map of {self._name!r}: {spec} in out_specs says that a result is the "
-                    f"same along {sorted(set(binds) - set(spec.used))}, but it may differ along "
-                    f"{sorted(differs)}. Name these axes in out_specs; or make the result the "
-                    "same, by psum, pmean or pmax; or, where it is the same for a reason that "
-                    "effax can't see, pass check_vma=False"
+                    f"shard_map applied to the function {self._name!r} was given out_specs which "
+                    "require replication which can't be statically inferred given the mesh: "
+                    f"out_specs is {spec} which implies that the corresponding output value is "
+                    f"only varying across mesh axes {_axes(spec.used)} and not {_axes(others)}, "
+                    f"but it was inferred to be possibly varying over {_axes(typeof(x).varying)}. "
+                    f"Name {_axes(differs)} in out_specs; or make the result the same, by psum, "
+                    "pmean or pmax; or, where it is the same for a reason that effax can't see, "
+                    "pass check_vma=False"
                 )
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -387,6 +394,10 @@ def _prefix(what: str, specs: Any, full: Any) -> list[Any]:
             f"{'arguments' if what == 'in_specs' else 'result'}. "
             f"{mismatch_details(f'shard_map {what}', specs, full)}"
         ) from None
+
+
+def _axes(names: Iterable[Any]) -> str:
+    return f"{{{','.join(sorted(map(str, names)))}}}"
 
 
 def _is_none(x: Any) -> bool:

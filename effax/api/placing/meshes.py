@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 
 from effax.backends.xla.device import devices as all_devices
+from effax.backends.xla.layout import over_devices
 from effax.backends.xla.mesh import EMPTY, Mesh
 from effax.backends.xla.placement import SingleDeviceSharding
 from effax.effects.handler import bottom, innermost
-from effax.effects.mesh import AbstractMesh, AxisType, MeshShape, current_mesh, under_mesh
+from effax.effects.mesh import (
+    AbstractMesh,
+    AxisType,
+    MeshShape,
+    current_mesh,
+    placing_mesh,
+    under_mesh,
+)
 
 
 def make_mesh(
@@ -73,6 +81,11 @@ class set_mesh:  # noqa: N801 (JAX's name)
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
             raise ValueError(f"Expected mesh of type `effax.sharding.Mesh`. Got type {type(mesh)}")
+        if mesh is not None and mesh.manual_axes:
+            raise ValueError(
+                f"mesh {mesh!s} contains manual axes which is not allowed when using `set_mesh`: "
+                "an axis is manual inside of a function under `shard_map`"
+            )
         if innermost() is not bottom:
             raise ValueError(
                 "`set_mesh` can only be used outside of `effax.jit` and other transformations; "
@@ -89,7 +102,13 @@ class set_mesh:  # noqa: N801 (JAX's name)
 
 
 class use_abstract_mesh:  # noqa: N801
-    """A context manager under which specs without a mesh are over this one, without devices."""
+    """A context manager under which specs without a mesh are over this one, without devices.
+
+    Under `set_mesh` it is over the devices there, by other names, sizes or types of the axes.
+
+    Raises:
+      ValueError: where the mesh of `set_mesh` has another number of devices.
+    """
 
     def __init__(self, mesh: AbstractMesh) -> None:
         if not isinstance(mesh, MeshShape):
@@ -97,7 +116,16 @@ class use_abstract_mesh:  # noqa: N801
         self._mesh = mesh
 
     def __enter__(self) -> MeshShape:
-        self._scope = under_mesh(self._mesh)
+        context = placing_mesh()
+        mesh: MeshShape = self._mesh
+        if isinstance(context, Mesh) and not context.empty and not mesh.empty:
+            if mesh.size != context.size:
+                raise ValueError(
+                    f"use_abstract_mesh cannot change the size of the mesh in context: {mesh} is "
+                    f"over {mesh.size} devices, and {context!s} over {context.size}"
+                )
+            mesh = over_devices(mesh, context)
+        self._scope = under_mesh(mesh)
         self._scope.__enter__()
         return self._mesh
 
