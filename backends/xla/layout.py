@@ -11,6 +11,7 @@ import attrs
 
 from effax.backends.xla.mesh import Mesh, NamedSharding, radices
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated, single
+from effax.effects.cuts import entry_of, names_of
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, programs_in
 from effax.effects.types import ShapedArray, complex128
@@ -47,7 +48,9 @@ class ProgramLayout:
             return asked
         if isinstance(asked, NamedSharding) and isinstance(asked.mesh, Mesh) and _open(asked):
             named = asked.mesh.named(placement)
-            return named.ranked(ndim) if named and asked.mesh.explicit_axes else named
+            if named is None or not asked.mesh.explicit_axes:
+                return named
+            return _merged(asked, named.ranked(ndim))
         for named in self.known:
             if named.placement() is placement and len(named.spec) <= ndim:
                 return named
@@ -134,9 +137,8 @@ def _typed_outs(
             return None
         entries = (None,) * type.ndim if cut is None else cut.entries
         over = mesh if cut is None else over_devices(cut.mesh, mesh)
-        free = not over.are_all_axes_explicit
-        spec = [UNCONSTRAINED if e is None and free else e for e in entries]
-        return NamedSharding(over, PartitionSpec(*spec))
+        kind = NamedSharding if over.are_all_axes_explicit else TypedSharding
+        return kind(over, PartitionSpec(*entries))
 
     return tuple(of(t) if wish is None else wish for t, wish in zip(types, asked, strict=True))
 
@@ -303,16 +305,24 @@ class ModuleMesh:
             found += inside
         return found
 
-    def spec(self, dimensions: Sequence[Sequence[tuple[int, int]] | None], ndim: int) -> str:
-        """`<@mesh, [{"x"}, {}]>` from the digits of each axis; None is for one left open."""
+    def spec(
+        self,
+        dimensions: Sequence[Sequence[tuple[int, int]] | None],
+        ndim: int,
+        free: bool = False,
+        whole: Sequence[tuple[int, int]] = (),
+    ) -> str:
+        """`<@mesh, [{"x"}, {}]>` from the digits of each axis; None is for one left open.
+
+        All are open if they are `free`, but not to the digits along which an array is `whole`.
+        """
         texts = []
         for i in range(ndim):
             digits = dimensions[i] if i < len(dimensions) else ()
-            if digits is None:
-                texts.append("{?}")
-            else:
-                texts.append("{" + ", ".join(f'"{x}"' for x in self.labels(digits)) + "}")
-        return f"<@mesh, [{', '.join(texts)}]>"
+            labels = [f'"{x}"' for x in self.labels(digits or ())]
+            texts.append(f"{{{', '.join([*labels, *['?'] * (free or digits is None)])}}}")
+        kept = ", ".join(f'"{x}"' for x in self.labels(whole))
+        return f"<@mesh, [{', '.join(texts)}]{f', replicated={{{kept}}}' if kept else ''}>"
 
     def of_placement(self, placement: Placement, ndim: int) -> str:
         """Return the way in which a placement cuts an array of so many axes."""
@@ -333,18 +343,53 @@ class ModuleMesh:
     def of_entries(self, mesh: Any, entries: Sequence[Any], around: Any = ()) -> str:
         """Return the way in which the entries of a type cut an array.
 
-        Axes that are not cut stay so, unless some axes of the mesh are not explicit, or those
-        `around` are mapped over: then the compiler may cut them along these.
+        If some axes of the mesh are not explicit, or there are some `around` that are mapped over,
+        the compiler may cut the array along these too; along explicit axes it is as they say.
         """
         free = bool(around) or not mesh.are_all_axes_explicit
-        spec = [UNCONSTRAINED if e is None and free else e for e in entries]
-        return self.of_spec(mesh, PartitionSpec(*spec), len(spec))
+        strides = {n: digit for n, digit in mesh.strides().items() if digit[1] > 1}
+        named = [() if e is UNCONSTRAINED else names_of(e) for e in entries]
+        used = {n for names in named for n in names}
+        whole = [n for n in mesh.explicit_axes if free and n in strides and n not in used]
+        return self.spec(
+            [[strides[n] for n in names if n in strides] for names in named],
+            len(named),
+            free,
+            [strides[n] for n in whole if n not in around],
+        )
 
     def of_sharding(self, sharding: Sharding, ndim: int) -> str:
         """Return the way in which a sharding cuts an array of so many axes."""
+        if isinstance(sharding, TypedSharding):
+            return self.of_entries(sharding.mesh, sharding.ranked(ndim).spec)
         if isinstance(sharding, NamedSharding):
             return self.of_spec(sharding.mesh, sharding.spec, ndim)
         return self.of_placement(sharding.placement(), ndim)
+
+
+class TypedSharding(NamedSharding):
+    """The sharding of a result as its type says; XLA may cut it along axes that aren't explicit."""
+
+    __slots__ = ()
+
+    @property
+    def is_constraint(self) -> bool:
+        """Whether some axes may be cut in any way: true."""
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypedSharding) and super().__eq__(other)
+
+    __hash__ = NamedSharding.__hash__
+
+
+def _merged(asked: NamedSharding, found: NamedSharding) -> NamedSharding:
+    """The sharding that was found, where axes of length 1 that were asked for left no trace."""
+    entries = []
+    for i, entry in enumerate(found.spec):
+        told = () if i >= len(asked.spec) or asked.spec[i] is UNCONSTRAINED else asked.spec.names(i)
+        entries.append(entry_of([*told, *(n for n in names_of(entry) if n not in told)]))
+    return found.update(spec=PartitionSpec(*entries))
 
 
 def _open(sharding: Sharding) -> bool:

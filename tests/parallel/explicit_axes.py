@@ -161,10 +161,19 @@ def test_axes_of_two_types():
         assert str(effax.typeof(x)) == "float32[8@x,4]"
         y = effax.jit(lambda x: jnp.sin(x) @ np.ones((4, 4), np.float32))(x)
         assert str(effax.typeof(y)) == "float32[8@x,4]" and y.sharding.spec[0] == "x"
-        z = effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, P("x", "y")))(x)
-        assert z.sharding.spec == P("x", "y")
+        for spec in (P("x", "y"), P(None, "y")):  # explicit axes are as the type says
+            z = effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, spec))(x)  # noqa: B023
+            assert z.sharding.spec == P("x", "y")
+        merged = effax.jit(lambda x: effax.lax.with_sharding_constraint(x, P("y")))(x)
+        assert merged.sharding.spec == P(("x", "y"), None)
         with pytest.raises(AssertionError):
-            effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, P(None, "y")))(x)
+            effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, P(None, "x")))(x)
+        whole = effax.jit(lambda x: reshard(x, P()) * 2)(x)
+        assert whole.sharding.spec == P(None, "y")
+    thin = effax.make_mesh((1, 2), ("x", "y"), (AxisType.Explicit, AxisType.Auto))
+    with effax.set_mesh(thin):
+        ones = effax.jit(lambda: jnp.ones((2, 2), out_sharding=P("x")))()
+        assert str(effax.typeof(ones)) == "float32[2@x,2]"
 
 
 def test_another_mesh_over_the_same_devices():

@@ -26,8 +26,11 @@ def lower_constraint(w: Writer, types: Sequence[ShapedArray], x: Name, *, shardi
 
 @rule(effects.reshard)
 def lower_reshard(w: Writer, types: Sequence[ShapedArray], x: Name, *, sharding: Any) -> Name:
-    name: Name = lower_constraint(w, types, x, sharding=sharding)
-    return name
+    """As the type of the result says, where other axes are the compiler's to cut along."""
+    if w.mesh is None or (w.axes and not w.is_partly_mapped):
+        return x
+    cut = w.mesh.of_entries(sharding.mesh, sharding.ranked(len(x.shape)).spec)
+    return w.op(f"sdy.sharding_constraint {x} {cut} : {x.text}", types[0])
 
 
 @rule(effects.grouped)

@@ -14,6 +14,7 @@ from effax.backends.xla import array as arrays
 from effax.backends.xla.layout import over_devices
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.backends.xla.placement import Sharding
+from effax.effects.cuts import along, entry_of, names_of
 from effax.effects.errors import ShardingTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, innermost
@@ -74,28 +75,35 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 def _constrained(x: Any, sharding: Sharding) -> Any:
     if isinstance(sharding, NamedSharding) and sharding.mesh.explicit_axes:
         sharding.shard_shape(np.shape(x))
-        _assert_cut(x, sharding)
+        sharding = _beside_cut(x, sharding)
         if sharding.mesh.are_all_axes_explicit:
             return x
     return moved(x, sharding, "with_sharding_constraint")
 
 
-def _assert_cut(x: Any, sharding: NamedSharding) -> None:
-    """Raise `AssertionError` where a value is cut otherwise along the explicit axes of a mesh."""
-    type, spec = typeof(x), sharding.spec
+def _beside_cut(x: Any, sharding: NamedSharding) -> NamedSharding:
+    """The sharding along the explicit axes that the type of a value names, and as asked for others.
+
+    Raises `AssertionError` where it asks for other explicit axes.
+    """
+    type, mesh = typeof(x), sharding.mesh
     found = (None,) * type.ndim if type.cut is None else type.cut.entries
-    asked = sharding.typed(type).cut
-    wanted = (None,) * type.ndim if asked is None else asked.entries
-    for i, (one, other) in enumerate(zip(found, wanted, strict=True)):
-        if i < len(spec) and spec[i] is UNCONSTRAINED:
+    entries: list[Any] = []
+    for own, asked in zip(found, sharding.ranked(type.ndim).spec, strict=True):
+        if asked is UNCONSTRAINED:
+            entries.append(asked)
             continue
-        if one != other:
+        explicit = along((asked,), mesh.explicit_axes)[0]
+        if explicit != own and (explicit is not None or mesh.are_all_axes_explicit):
             raise AssertionError(
                 "`with_sharding_constraint` acts as an assert when all axes of mesh are of type "
                 f"`Explicit`. The array sharding: {PartitionSpec(*found)} did not match the "
-                f"sharding provided: {spec}. Please use `effax.sharding.reshard` to shard the "
-                "array as you want it"
+                f"sharding provided: {sharding.spec}. Please use `effax.sharding.reshard` to shard "
+                "the array as you want it"
             )
+        more = [n for n in names_of(asked) if n not in mesh.explicit_axes]
+        entries.append(entry_of([*names_of(own), *more]))
+    return sharding.update(spec=PartitionSpec(*entries))
 
 
 def moved(x: Any, sharding: Sharding, function: str) -> Any:
