@@ -361,7 +361,7 @@ class ModuleMesh:
     def of_sharding(self, sharding: Sharding, ndim: int) -> str:
         """Return the way in which a sharding cuts an array of so many axes."""
         if isinstance(sharding, TypedSharding):
-            return self.of_entries(sharding.mesh, sharding.ranked(ndim).spec)
+            return self.of_entries(sharding.mesh, [*sharding.ranked(ndim).spec])
         if isinstance(sharding, NamedSharding):
             return self.of_spec(sharding.mesh, sharding.spec, ndim)
         return self.of_placement(sharding.placement(), ndim)
