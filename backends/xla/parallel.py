@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
+import numpy as np
 
 from effax.backends.xla import ledger
 from effax.backends.xla.array import Array, asarray, device_put
 from effax.backends.xla.device import Device, local_devices
-from effax.backends.xla.dispatch import compile_program, lower, refuse_execution
+from effax.backends.xla.dispatch import compile_program, refuse_execution
 from effax.backends.xla.executable import (
     Executable,
     XlaRuntimeError,
@@ -18,16 +19,46 @@ from effax.backends.xla.executable import (
     explain_failure,
     refuse_deleted,
 )
+from effax.backends.xla.layout import ProgramLayout, layout_of
 from effax.backends.xla.lowering.collective import mesh_text
+from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.backends.xla.placement import Placement, Spec, leading, replicated
 from effax.backends.xla.special_values import special_in
 from effax.effects import config
 from effax.effects.errors import UnexpectedTracerError
 from effax.effects.frames import describe, user_frame
 from effax.effects.handler import Carrier
+from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
 from effax.effects.rows.callback import inspections
+from effax.effects.rows.shape import expand_dims, squeeze
+from effax.effects.rows.sharding import shard_map
+from effax.effects.types import ShapedArray
 from effax.interpreters.batch.parallel import as_batch
+from effax.interpreters.stage import stage
+
+
+class UnnamedAxis:
+    """The name of an axis that no one named: equal to itself only."""
+
+    def __repr__(self) -> str:
+        return "<unnamed axis>"
+
+
+_UNNAMED: Final = "_internal_pmap_axis_name"
+"""The axis of the mesh in the shardings of results, where the axis of the places has no name.
+
+JAX uses the same name.
+"""
+
+
+def mesh_of(axis: Any, devices: Sequence[Device]) -> Mesh:
+    """Return the mesh with one axis that the places form; it has the name of their axis."""
+    return Mesh(np.array(devices, object), [_mesh_axis(axis)])
+
+
+def _mesh_axis(axis: Any) -> Any:
+    return _UNNAMED if isinstance(axis, UnnamedAxis) else axis
 
 
 @attrs.frozen(slots=True, eq=False)
@@ -114,7 +145,8 @@ def _spread(
     rows, whole = leading(devices), replicated(devices)
     placements = tuple(rows if m else whole for m in mapped)
     types = [t.update(shape=(size, *t.shape)) for t in program.out_types]
-    specs = tuple(Spec(t, rows, committed=True) for t in types)
+    named = NamedSharding(mesh_of(axis, devices), PartitionSpec(_mesh_axis(axis)))
+    specs = tuple(Spec(t, rows, committed=True, named=named) for t in types)
     if size == 1:
         alone = compile_program(as_batch(program, mapped, 1, axis), rows, True, donate=donate)
         return Spread(alone.executable, placements, specs, program.name)
@@ -134,18 +166,59 @@ def _spread(
     return Spread(executable, placements, specs, program.name)
 
 
-def text_of(
+def over_mesh(
     program: Program,
-    mapped: tuple[bool, ...],
+    in_axes: Sequence[int | None],
+    out_axes: Sequence[int | None],
     size: int,
     axis: Any,
     devices: tuple[Device, ...],
-    located: bool = False,
-) -> str:
-    """The StableHLO that `spread` compiles, with locations if asked."""
-    if size == 1:
-        return lower(as_batch(program, mapped, 1, axis), leading(devices), located=located)[0]
-    return mesh_text(program, mapped, {axis: size}, devices[0].platform, located)[0]
+) -> tuple[Program, ProgramLayout]:
+    """Return a map over places as a program of whole arrays over their mesh, and its layout.
+
+    Args:
+      program: what each place runs.
+      in_axes, out_axes: along which axis of each operand and result the places lie; None where
+        all places share the operand, or where the result is that of any place.
+    """
+    mesh, name = mesh_of(axis, devices), _mesh_axis(axis)
+
+    def spec_of(along: int | None) -> PartitionSpec:
+        return PartitionSpec() if along is None else PartitionSpec(*(None,) * along, name)
+
+    def piece(*operands: Any) -> list[Any]:
+        rows = [
+            x if a is None else squeeze(x, (a,)) for x, a in zip(operands, in_axes, strict=True)
+        ]
+        results = program.run(*rows)
+        return [
+            x if a is None else expand_dims(x, (a,)) for x, a in zip(results, out_axes, strict=True)
+        ]
+
+    def whole(*operands: Any) -> Any:
+        return shard_map(
+            *operands,
+            program=stage(piece, _lengthened(program, in_axes, 1), program.name).program,
+            mesh=mesh,
+            in_specs=tuple(map(spec_of, in_axes)),
+            out_specs=tuple(map(spec_of, out_axes)),
+            binds=(name,),
+            name=program.name,
+        )
+
+    types = _lengthened(program, in_axes, size)
+    made = stage(whole, types, program.name).program
+    ins, outs = ([NamedSharding(mesh, spec_of(a)) for a in axes] for axes in (in_axes, out_axes))
+    specs = [Spec(t, sharding.placement()) for t, sharding in zip(types, ins, strict=True)]
+    return made, layout_of(specs, made, ins, outs, what=program.name)
+
+
+def _lengthened(program: Program, axes: Sequence[int | None], length: int) -> list[ShapedArray]:
+    """The types of a program's operands with an axis of the places, so many of them."""
+    return [
+        t if a is None else t.update(shape=(*t.shape[:a], length, *t.shape[a:]))
+        for t, a in zip(program.in_types, axes, strict=True)
+    ]
 
 
 def run_parallel(

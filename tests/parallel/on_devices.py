@@ -1,11 +1,14 @@
 """`pmap` on eight CPU devices; `test_pmap.py` runs this file where there are as many."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import effax
 import effax.numpy as jnp
 from effax import lax
+from effax.sharding import Mesh, NamedSharding
 
 N = 8
 X = np.arange(1.0, 1 + N, dtype=np.float32)
@@ -177,6 +180,84 @@ def test_many_launches_do_not_wait_for_each_other():
     np.testing.assert_allclose(x, np.full(N, X.mean()), rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("axes", "spec"), [((0, 0), ("i",)), ((0, 1), (None, "i")), ((1, 0), ("i",)), ((0, None), ())]
+)
+def test_results_are_named_by_the_axis(axes, spec):
+    grid = np.arange(64.0, dtype=np.float32).reshape(8, 8)
+    f = effax.pmap(lambda x: 2 * x, "i", in_axes=axes[0], out_axes=axes[1])
+    named = NamedSharding(Mesh(effax.devices(), "i"), effax.P(*spec))
+    assert f(grid).sharding == named
+    compiled = f.lower(grid).compile()
+    assert compiled.output_shardings == compiled(grid).sharding == named
+    np.testing.assert_array_equal(compiled(grid), f(grid))
+    assert jnp.copy(f(grid)).sharding == named
+
+
+def test_an_axis_without_a_name_is_that_of_all_maps():
+    one, other = effax.pmap(lambda x: x)(X), effax.pmap(lambda x: x + 1)(X)
+    assert one.sharding == other.sharding
+    assert len(one.sharding.spec) == 1
+
+
+def test_ahead_of_time():
+    factor = jnp.float32(3)
+    f = effax.pmap(lambda d, n, y: d["a"] * factor**n + lax.psum(y, "i"), "i", **STATIC)
+    traced = f.trace({"a": effax.ShapeDtypeStruct((N, 2), "float32")}, 2, X)
+    assert traced.out_info.shape == (N, 2)
+    lowered = f.lower({"a": np.ones((N, 2), np.float32)}, 2, X)
+    info = lowered.args_info[0]
+    assert [x.donated for x in (info[0]["a"], info[1])] == [True, False]
+    assert lowered.compiler_ir() and lowered.compiler_ir("hlo") and lowered.cost_analysis()
+    compiled = lowered.compile({"xla_embed_ir_in_executable": True})
+    assert compiled.runtime_executable() is not None
+    assert compiled.in_tree == lowered.in_tree
+    found = compiled({"a": np.ones((N, 2), np.float32)}, X)
+    np.testing.assert_allclose(found, np.full((N, 2), 9 + X.sum()))
+    with pytest.raises(TypeError, match=r"Argument types differ(.|\n)*'y' compiled with float32"):
+        compiled({"a": np.ones((N, 2), np.float32)}, X.astype(np.int32))
+    with pytest.raises(TypeError, match="compiled with input pytree does not match"):
+        compiled([np.ones((N, 2), np.float32)], X)
+    with pytest.raises(effax.errors.JaxRuntimeError, match="No such compile option"):
+        lowered.compile({"no_such_option": "1"})
+
+
+STATIC = {"static_broadcasted_argnums": 1, "donate_argnums": 0}
+
+
+def test_values_without_elements():
+    zeros = np.zeros((N, 3), effax.dtypes.float0)
+    f = effax.pmap(lambda x, y: (x, x, 2 * y), in_axes=(0, 0), out_axes=(0, 1, 0))
+    for found in (f(zeros, X), f.lower(zeros, X).compile()(zeros, X)):
+        assert [x.shape for x in found] == [(N, 3), (3, N), (N,)]
+        assert found[0].dtype == effax.dtypes.float0
+    (alone,) = effax.pmap(lambda x: (x,))(zeros)
+    assert alone.shape == zeros.shape
+
+
+class Scale:
+    factor = 2.0
+
+    @partial(effax.pmap, static_broadcasted_argnums=0)
+    def __call__(self, x):
+        return self.factor * x
+
+    @partial(effax.pmap, static_broadcasted_argnums=0)
+    def scaled(self, x):
+        return self.factor * x
+
+
+def test_methods_are_mapped():
+    np.testing.assert_array_equal(Scale().scaled(X), 2 * X)
+    np.testing.assert_array_equal(Scale()(X), 2 * X)
+
+
+@pytest.mark.parametrize("name", ["device_put_sharded", "device_put_replicated"])
+def test_names_that_went_say_what_to_use(name):
+    with pytest.raises(AttributeError, match=rf"effax.{name} is deprecated; use effax.device_put"):
+        getattr(effax, name)
+
+
 def test_lower_shows_the_module():
     text = effax.pmap(lambda x: lax.psum(x, "i"), axis_name="i").lower(X).as_text()
     assert "sdy.manual_computation" in text
@@ -195,6 +276,12 @@ def test_lower_shows_the_module():
         (lambda: effax.pmap(lambda x: x)(1.0), ValueError, "its shape is"),
         (lambda: effax.pmap(lambda x: x, in_axes=None)(X), ValueError, "at least one argument"),
         (lambda: effax.pmap(lambda x: x, in_axes=(0, 0))(X), ValueError, "in_axes must be"),
+        (
+            lambda: effax.pmap(lambda x, y: y, in_axes=(0, (0, 0, 0)))(X, (X, X)),
+            ValueError,
+            r"pmap in_axes\[1\]",
+        ),
+        (lambda: effax.pmap(lambda x: x, out_axes=1).lower(X), ValueError, "out of bounds"),
         (
             lambda: effax.pmap(lambda x: x, devices=effax.devices()[:3])(X),
             ValueError,

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from effax.api.calling.float0 import set_aside
 from effax.api.calling.options import CompilerOptions as CompilerOptions
 from effax.api.calling.options import checked_options
 from effax.api.compiling.struct import ShapeDtypeStruct
@@ -358,7 +359,7 @@ class Compiled(_Stage):
     def _run(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         call = self._call
         refuse_execution(call.fun_name)
-        leaves, tree = tree_flatten((args, keywords))
+        leaves, tree = set_aside(*tree_flatten((args, keywords)))
         if tree != call.in_tree:
             raise TypeError(_other_tree(call, (args, keywords)))
         specs = tuple([x.spec if type(x) is Array else None for x in leaves])

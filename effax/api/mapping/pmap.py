@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -10,7 +10,9 @@ import attrs
 
 from effax.api.calling.arguments import as_tuple, name_of, normalise, wearing
 from effax.api.calling.call_arguments import axes_in_scope, check_results, require_static
-from effax.api.calling.signatures import traced_function
+from effax.api.calling.differentiable import typeof_like
+from effax.api.calling.float0 import Nothing, is_nothing, set_aside
+from effax.api.calling.signatures import Parameters, leaf_names, traced_function
 from effax.api.mapping.vmap import vmap
 from effax.backends.xla import parallel as running
 from effax.backends.xla import processes
@@ -22,13 +24,21 @@ from effax.effects.handler import Carrier, Handler, bottom, innermost
 from effax.effects.program import Program
 from effax.effects.rows import collective
 from effax.effects.rows.shape import move_axis
-from effax.effects.tree import broadcast_prefix, tree_flatten, tree_unflatten
+from effax.effects.tree import (
+    broadcast_prefix,
+    mismatch_details,
+    none_leaf_registry,
+    tree_flatten,
+    tree_unflatten,
+)
 from effax.effects.types import typeof
 from effax.effects.value import Value
+from effax.interpreters.functor.masks import pick
 from effax.interpreters.stage import stage
 
 if TYPE_CHECKING:
     from effax.api.compiling.function_types import Jitted
+    from effax.api.compiling.stages import Lowered, Traced
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,13 +62,6 @@ class Places(Handler):
         self.tracks = tracks
 
 
-class _Unnamed:
-    """The name of an axis that no one named: equal to itself only."""
-
-    def __repr__(self) -> str:
-        return "<unnamed axis>"
-
-
 @attrs.frozen(slots=True, eq=False)
 class PlacesTrace:
     """A function staged for one place."""
@@ -76,22 +79,41 @@ class PlacesTrace:
 
 @attrs.frozen(slots=True, eq=False)
 class PlacesCall:
-    """The arguments of one call, flat: leaves with their mapped axis first, and the rest."""
+    """The arguments of one call, flat: leaves, their types and mapped axes, and the rest.
+
+    Of the arguments' tree, `tree` has the structure that one place sees, `in_tree` the caller's:
+    values of dtype `float0` stand in them with their shapes.
+    """
 
     leaves: list[Any]
-    mapped: tuple[bool, ...]
+    types: tuple[Any, ...]
+    axes: tuple[int | None, ...]
     tree: Any
+    in_tree: Any
     statics: tuple[tuple[int, Any], ...]
     size: int
     donated: tuple[int, ...]
 
     @property
+    def mapped(self) -> tuple[bool, ...]:
+        """Whether the places have a row each, leaf by leaf."""
+        return tuple(a is not None for a in self.axes)
+
+    @property
     def row_types(self) -> tuple[Any, ...]:
         """The types that one place sees."""
-        types = map(typeof, self.leaves)
         return tuple(
-            t.update(shape=t.shape[1:]) if m else t for t, m in zip(types, self.mapped, strict=True)
+            t if a is None else t.update(shape=_row(t.shape, a))
+            for t, a in zip(self.types, self.axes, strict=True)
         )
+
+    @property
+    def rows(self) -> list[Any]:
+        """The leaves with their mapped axis first."""
+        return [
+            x if a is None else move_axis(_ready(x, a), a, 0)
+            for x, a in zip(self.leaves, self.axes, strict=True)
+        ]
 
 
 class Pmap:
@@ -120,7 +142,7 @@ class Pmap:
         traced = self._trace(call)
         mapped = (*(False for _ in traced.captured), *call.mapped)
         devices = self._places(call.size, traced.program)
-        operands = [*traced.captured, *call.leaves]
+        operands = [*traced.captured, *call.rows]
         if innermost() is bottom:
             donate = tuple(len(traced.captured) + i for i in call.donated)
             spread = running.spread(traced.program, mapped, call.size, self._axis, devices, donate)
@@ -155,10 +177,12 @@ class Pmap:
         flat, out = self._flat(call)
         axes = tuple(0 if m else None for m in call.mapped)
         named = {"axis_name": self._axis, "axis_size": call.size}
-        results = vmap(flat, in_axes=axes, **named)(*call.leaves)
+        results = vmap(flat, in_axes=axes, **named)(*call.rows)
         return tree_unflatten(out[0], map(_placed, results, out[1]))
 
-    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> PlacesCall:
+    def _call(
+        self, args: tuple[Any, ...], keywords: dict[str, Any], typing: Any = typeof
+    ) -> PlacesCall:
         if isinstance(self._in_axes, tuple) and len(self._in_axes) != len(args):
             raise ValueError(
                 "pmap in_axes must be an int, None, or a tuple with an entry for each positional "
@@ -180,27 +204,37 @@ class Pmap:
             in_axes = tuple(a for i, a in enumerate(in_axes) if i not in places)
         everything = (dynamic, keywords)
         leaves, tree = tree_flatten(everything)
-        try:
-            axes = list(broadcast_prefix((in_axes, 0), everything, is_leaf=lambda x: x is None))
-        except ValueError as error:
-            raise ValueError(f"pmap in_axes must be a tree prefix of the arguments: {error}") from (
-                None
-            )
-        types = [typeof(x) for x in leaves]
+        axes = self._axes_of(in_axes, dynamic, keywords)
+        types = [typing(x) for x in leaves]
         axes = [_checked(a, t, self._name) for a, t in zip(axes, types, strict=True)]
         size = self._size(axes, types)
-        leaves = [
-            x if a is None else move_axis(_ready(x, a), a, 0)
-            for x, a in zip(leaves, axes, strict=True)
-        ]
-        return PlacesCall(
-            leaves,
-            tuple(a is not None for a in axes),
-            tree,
-            statics,
-            size,
-            self._donated_leaves(args, places),
-        )
+        in_tree = tree
+        if any(map(is_nothing, leaves)):
+            in_tree = set_aside(leaves, tree)[1]
+            filled = [
+                Nothing(x.shape if a is None else _row(x.shape, a)) if is_nothing(x) else x
+                for x, a in zip(leaves, axes, strict=True)
+            ]
+            tree = tree_flatten(tree_unflatten(tree, filled))[1]
+            kept = [not is_nothing(x) for x in leaves]
+            leaves, types, axes = (list(pick(xs, kept, True)) for xs in (leaves, types, axes))
+        given = leaves, tuple(types), tuple(axes), tree, in_tree, statics, size
+        return PlacesCall(*given, self._donated_leaves(args, places))
+
+    def _axes_of(
+        self, in_axes: Any, dynamic: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> list[Any]:
+        """The entry of `in_axes` for each leaf; keywords are mapped along their first axis."""
+        try:
+            return list(
+                broadcast_prefix((in_axes, 0), (dynamic, keywords), is_leaf=lambda x: x is None)
+            )
+        except ValueError:
+            details = mismatch_details("pmap in_axes", in_axes, dynamic, none_leaf_registry)
+            raise ValueError(
+                "pmap in_axes must be a tree prefix of the tuple of positional arguments. "
+                f"{details}"
+            ) from None
 
     def _size(self, axes: Sequence[int | None], types: Sequence[Any]) -> int:
         sizes = {t.shape[a] for a, t in zip(axes, types, strict=True) if a is not None}
@@ -229,7 +263,7 @@ class Pmap:
         donated = set(normalise(self._donated, len(args), "pmap donate_argnums"))
         for i, x in enumerate(args):
             if i not in places:
-                n = len(tree_flatten(x)[0])
+                n = sum(not is_nothing(leaf) for leaf in tree_flatten(x)[0])
                 if i in donated:
                     found += range(position, position + n)
                 position += n
@@ -268,10 +302,32 @@ class Pmap:
             result = self._function(*filled, **keywords)
             leaves, tree = tree_flatten(result)
             check_results(leaves, self._function, tree)
-            out[:] = [tree, self._places_of(result)]
+            axes = self._places_of(result)
+            if any(map(is_nothing, leaves)):
+                kept = [not is_nothing(x) for x in leaves]
+                tree = self._with_places(leaves, tree, axes, call.size)
+                leaves, axes = list(pick(leaves, kept, True)), tuple(pick(axes, kept, True))
+            out[:] = [tree, axes]
             return leaves
 
         return flat, out
+
+    def _with_places(
+        self, leaves: Sequence[Any], tree: Any, axes: Sequence[int | None], size: int
+    ) -> Any:
+        """The tree of results in which those of dtype `float0` stand with the axis of the places.
+
+        They have no elements, so the tree gives them back by their shapes.
+        """
+
+        def whole(shape: tuple[int, ...], axis: int | None) -> Nothing:
+            at = _in_bounds(axis, len(shape) + 1)
+            return Nothing(shape if at is None else (*shape[:at], size, *shape[at:]))
+
+        filled = [
+            whole(x.shape, a) if is_nothing(x) else x for x, a in zip(leaves, axes, strict=True)
+        ]
+        return tree_flatten(tree_unflatten(tree, filled))[1]
 
     def _places_of(self, result: Any) -> tuple[int | None, ...]:
         try:
@@ -282,105 +338,58 @@ class Pmap:
             ) from None
         return tuple(axes)
 
-    def lower(self, *args: Any, **keywords: Any) -> LoweredPlaces:
-        """Stage and lower the function for these arguments; `as_text()` shows the StableHLO."""
-        call = self._call(args, keywords)
+    @filtered
+    def trace(self, *args: Any, **keywords: Any) -> Traced:
+        """Stage the function for these arguments (arrays or types), as a program over a mesh."""
+        from effax.api.compiling.stages import StagedCall, Traced
+
+        call = self._call(args, keywords, typeof_like)
         traced = self._trace(call)
-        devices = self._places(call.size, traced.program)
-        mapped = (*(False for _ in traced.captured), *call.mapped)
-        form = traced.program, mapped, call.size, self._axis, devices
-        donate = tuple(len(traced.captured) + i for i in call.donated)
-        static = {i for i, _ in call.statics}
-        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
-        types = tuple(map(typeof, tree_flatten((dynamic, keywords))[0]))
-        return LoweredPlaces(
-            partial(running.text_of, *form),
+        program, layout = running.over_mesh(
             traced.program,
-            partial(running.spread, *form, donate),
-            partial(CompiledPlaces, self, call.statics, call.tree, types),
+            (*(None for _ in traced.captured), *call.axes),
+            [
+                _in_bounds(a, t.ndim + 1)
+                for a, t in zip(traced.out_axes, traced.program.out_types, strict=True)
+            ],
+            call.size,
+            self._axis,
+            self._places(call.size, traced.program),
         )
+        fixed = [i for i, _ in call.statics]
+        names = leaf_names(Parameters.of(self._function), call.tree, fixed)
+        return Traced(
+            StagedCall(
+                self._name,
+                program,
+                traced.captured,
+                call.in_tree,
+                traced.out_tree,
+                call.donated,
+                tuple(names),
+                layout,
+                (),
+                None,
+            )
+        )
+
+    @filtered
+    def lower(self, *args: Any, **keywords: Any) -> Lowered:
+        """Stage and lower the function for these arguments (arrays or types).
+
+        The compiled function takes the arguments that are not static.
+        """
+        return self.trace(*args, **keywords).lower()
 
     def clear_cache(self) -> None:
         """Forget what was staged and compiled."""
         self._traces.clear()
 
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else partial(self, instance)
+
     def __repr__(self) -> str:
         return f"<pmap of {self._function!r}>"
-
-
-@attrs.frozen(slots=True, eq=False)
-class LoweredPlaces:
-    """The program of one place, and the module that runs it at all of them."""
-
-    write: Callable[..., str]
-    program: Program
-    _spread: Callable[[], running.Spread]
-    _compiled: Callable[[running.Spread], CompiledPlaces]
-
-    @filtered
-    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> CompiledPlaces:
-        """Compile for the devices that the places are on.
-
-        Raises `NotImplementedError` for options, which `jit` of the mapped function takes.
-        """
-        if compiler_options:
-            raise NotImplementedError(
-                "lower().compile() of a mapped function takes no compiler_options, got "
-                f"{dict(compiler_options)}; wrap it in jit and compile that with them"
-            )
-        return self._compiled(self._spread())
-
-    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The module in StableHLO; with `debug_info`, each line with its location."""
-        if dialect not in (None, "stablehlo"):
-            raise ValueError(
-                f"pmap(...).lower().as_text: dialect must be 'stablehlo', got {dialect!r}"
-            )
-        return self.write(located=debug_info)
-
-
-@attrs.frozen(slots=True, eq=False)
-class CompiledPlaces:
-    """A mapped function compiled for arguments of the types it was lowered for."""
-
-    _mapped: Pmap
-    _statics: tuple[tuple[int, Any], ...]
-    in_tree: Any
-    in_types: tuple[Any, ...]
-    _spread: running.Spread
-
-    @filtered
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Run at all places, given the arguments that are not static.
-
-        Raises `TypeError` for arguments of another tree or of other types.
-        """
-        leaves, tree = tree_flatten((args, keywords))
-        types = tuple(map(typeof, leaves))
-        same = [(t.shape, t.dtype) for t in types] == [(t.shape, t.dtype) for t in self.in_types]
-        if tree != self.in_tree or not same:
-            expected = tree_unflatten(self.in_tree, [t.str_short() for t in self.in_types])
-            given = tree_unflatten(tree, [t.str_short() for t in types])
-            raise TypeError(
-                f"{self._spread.name} was lowered for arguments {expected} and called with "
-                f"{given}; lower and compile it again for these"
-            )
-        filled = list(args)
-        for i, x in self._statics:
-            filled.insert(i, x)
-        return self._mapped(*filled, **keywords)
-
-    def as_text(self) -> str:
-        """Return the optimised HLO."""
-        return str(self._spread.executable.as_text())
-
-    def cost_analysis(self) -> Any:
-        """Return what XLA reckons one place's program costs, or None."""
-        return self._spread.executable.cost_analysis()
-
-    def memory_analysis(self) -> Any:
-        """Return the memory that the executable takes at one place, as attributes, or None."""
-        return self._spread.executable.memory_analysis()
 
 
 def _checked(axis: Any, type: Any, name: str) -> int | None:
@@ -400,13 +409,22 @@ def _ready(x: Any, axis: int) -> Any:
     return asarray(x) if axis and not isinstance(x, Value) else x
 
 
+def _row(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+    """The shape of one place's row of an array that is mapped along an axis."""
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
 def _placed(x: Any, axis: Any) -> Any:
+    at = _in_bounds(axis, typeof(x).ndim)
+    return x[0] if at is None else move_axis(x, 0, at)
+
+
+def _in_bounds(axis: int | None, ndim: int) -> int | None:
     if axis is None:
-        return x[0]
-    ndim = typeof(x).ndim
+        return None
     if not -ndim <= axis < ndim:
         raise ValueError(f"pmap out_axes: axis {axis} is out of bounds for {ndim} axes")
-    return move_axis(x, 0, axis % ndim)
+    return axis % ndim
 
 
 def pmap(
@@ -462,7 +480,7 @@ def pmap(
         in_axes = tuple(in_axes)
     made: Any = Pmap(
         fun,
-        axis_name=_Unnamed() if axis_name is None else axis_name,
+        axis_name=running.UnnamedAxis() if axis_name is None else axis_name,
         in_axes=in_axes,
         out_axes=out_axes,
         static=as_tuple(static_broadcasted_argnums),

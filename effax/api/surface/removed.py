@@ -32,6 +32,12 @@ SUCCESSORS: Final = {
 }
 
 
+_DEPRECATED: Final = {
+    "device_put_sharded": "effax.device_put(jnp.stack(shards), NamedSharding(mesh, P('x')))",
+    "device_put_replicated": "effax.device_put(x, NamedSharding(mesh, P()))",
+}
+"""Names of `effax` that JAX had for long, and what does the same over a mesh of the devices."""
+
 _ELSEWHERE: Final = (
     *("effax.numpy", "effax.nn", "effax.lax", "effax.random", "effax.tree", "effax"),
     *("effax.numpy.linalg", "effax.scipy.special", "effax.scipy.linalg", "effax.scipy.stats"),
@@ -44,6 +50,13 @@ def missing(module: str, name: str) -> NoReturn:
 
     Python adds what `dir` of the module has that is spelled nearly like it.
     """
+    if module == "effax" and name in _DEPRECATED:
+        raise AttributeError(
+            f"effax.{name} is deprecated; use {_DEPRECATED[name]}, where mesh is a Mesh of the "
+            "devices with the axis 'x'",
+            name=name,
+            obj=sys.modules[module],
+        )
     successor = SUCCESSORS.get(name)
     if successor is None and not name.startswith("_"):
         loaded = ((m, sys.modules[m]) for m in _ELSEWHERE if m in sys.modules)
