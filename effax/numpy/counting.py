@@ -81,8 +81,8 @@ def bincount(
                 "bincount: the length of the result depends on the largest element, which is not "
                 f"known inside a transform; pass `length=n`. {x.why_unknown()}"
             )
-        top = int(np.asarray(x).max()) + 1 if shape_of(x)[0] else 0
-        length = max(least, top, 0)
+        top = max(int(np.asarray(x).max()), 0) + 1 if shape_of(x)[0] else 0
+        length = max(least, top)
     else:
         length = concrete_int(length, "the length argument of bincount")
     return _bincount(x, weights, length)

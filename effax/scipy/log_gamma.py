@@ -13,6 +13,7 @@ from effax import lax
 from effax.effects.value import Array
 from effax.interpreters.composites.gamma_ratios import STIRLING, polynomial
 from effax.interpreters.composites.gamma_zeros import taylor
+from effax.operands.arguments import strong
 
 # From here on Stirling's series is exact to rounding, in all directions but the negative one.
 _FAR = 7
@@ -52,6 +53,7 @@ def _sine_of_pi(z: Array) -> Array:
 
 def complex_loggamma(z: Array) -> Array:
     """`loggamma` of a complex array; NaN at the poles."""
+    z = strong(z)
     x, y = z.real, z.imag
     far = (x >= _FAR) | (jnp.abs(y) >= _FAR)
     one, two = jnp.abs(z - 1) < _NEAR, jnp.abs(z - 2) < _NEAR

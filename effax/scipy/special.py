@@ -17,7 +17,6 @@ from effax.effects.value import Array, ArrayLike
 from effax.lax import lgamma as _lgamma
 from effax.nn import logsumexp as logsumexp
 from effax.numpy import bessel
-from effax.operands.arguments import strong
 from effax.scipy.box_cox import boxcox as boxcox
 from effax.scipy.box_cox import boxcox1p as boxcox1p
 from effax.scipy.entropies import entr as entr
@@ -312,7 +311,7 @@ def gamma(x: ArrayLike) -> Array:
     """
     (x,) = _spread("special.gamma", x)
     if is_complex(x.dtype):
-        return strong(jnp.exp(complex_loggamma(x)))
+        return jnp.exp(complex_loggamma(x))
     return gammasgn(x) * jnp.exp(_lgamma(x))
 
 
@@ -331,7 +330,7 @@ def loggamma(x: ArrayLike) -> Array:
     """
     (x,) = _spread("special.loggamma", x)
     if is_complex(x.dtype):
-        return strong(complex_loggamma(x))
+        return complex_loggamma(x)
     return jnp.where(x >= 0, _lgamma(x), math.nan)
 
 

@@ -79,6 +79,7 @@ jsp.linalg.leslie(jnp.array([True, False]), 0.5).weak_type | True
 effax.image.resize(jnp.ones((2, 1, 1)), (2, 3, 1), "lanczos3", antialias=False)[0].ravel() | Array([1., 1., 1.], dtype=float32)
 jsp.signal.detrend(jnp.eye(2), axis=(0, 1), type="constant").tolist() | [[0.5, -0.5], [-0.5, 0.5]]
 effax.jvp(jnp.fmin, (3.0, 2.0), (jnp.nan, 1.0))[1] | Array(1., dtype=float32, weak_type=True)
+jnp.bincount(jnp.array([-1])), jnp.bincount(jnp.zeros(0, int)) | (Array([1], dtype=int32), Array([], shape=(0,), dtype=int32))
 jnp.size(jnp.ones((2, 3)), [1, 0]), jnp.size(jnp.ones((2, 3)), axis=[0]) | (6, 2)
 jnp.linspace(-2, jnp.array([1.0, 9]), num=0, retstep=True)[1] | Array(nan, dtype=float32)
 jsp.linalg.lu_solve(jsp.linalg.lu_factor(2 * jnp.eye(2)), [1, 2]) | Array([0.5, 1. ], dtype=float32)

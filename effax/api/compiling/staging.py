@@ -155,7 +155,7 @@ def make_jaxpr(
 
 def _bound(name: Hashable, size: int) -> AbstractContextManager[Any]:
     """Return a context in which a named axis has a size, as inside of a mapped function."""
-    from effax.api.mapping.pmap import Places
+    from effax.api.calling.places import Places
 
     return Places(name, size).installed()
 

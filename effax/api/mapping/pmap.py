@@ -12,6 +12,7 @@ from effax.api.calling.arguments import as_tuple, name_of, normalise, wearing
 from effax.api.calling.call_arguments import axes_in_scope, check_results, require_static
 from effax.api.calling.differentiable import typeof_like
 from effax.api.calling.float0 import Nothing, is_nothing, set_aside
+from effax.api.calling.places import Places
 from effax.api.calling.signatures import Parameters, leaf_names, traced_function
 from effax.api.mapping.vmap import vmap
 from effax.backends.xla import parallel as running
@@ -20,7 +21,7 @@ from effax.backends.xla.array import Array, asarray
 from effax.effects import config
 from effax.effects.config import trace_key
 from effax.effects.frames import filtered
-from effax.effects.handler import Carrier, Handler, bottom, innermost
+from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.program import Program
 from effax.effects.rows import collective
 from effax.effects.rows.shape import move_axis
@@ -42,24 +43,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-class Places(Handler):
-    """Binds the name of an axis while a function is staged for one place along it.
-
-    It answers nothing: collectives are recorded, and given their meaning by whoever runs the
-    program. `tracks` says that types tell along which axes values may differ.
-    """
-
-    __slots__ = ("axis_name", "size", "tracks")
-
-    carrier = type(None)
-
-    def __init__(self, axis_name: Hashable, size: int, tracks: bool = False) -> None:
-        super().__init__()
-        self.axis_name = axis_name
-        self.size = size
-        self.tracks = tracks
 
 
 @attrs.frozen(slots=True, eq=False)

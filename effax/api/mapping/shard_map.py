@@ -12,8 +12,8 @@ import numpy as np
 
 from effax.api.calling.arguments import name_of, wearing
 from effax.api.calling.call_arguments import axes_in_scope, check_results, tracked_axes
+from effax.api.calling.places import Places
 from effax.api.calling.signatures import traced_function
-from effax.api.mapping.pmap import Places
 from effax.backends.xla.array import Array, asarray
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.effects.config import trace_key
