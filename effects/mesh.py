@@ -394,22 +394,34 @@ class AbstractMesh(MeshShape):
 
 
 @attrs.frozen(slots=True)
-class _Named:
-    """A mesh in context that specs are over, and that places nothing by itself: `with mesh:`."""
+class _Entered:
+    """The mesh of a `with mesh:`: specs are over it, and it places the calls of `pjit` only."""
 
     mesh: Any
+    places: bool = False
 
 
 def current_mesh() -> Any:
     """The mesh in context, which specs without a mesh are over; None where there is none."""
     found = config.trace_key().mesh
-    return found.mesh if type(found) is _Named else found
+    return found.mesh if type(found) is _Entered else found
 
 
 def placing_mesh() -> Any:
-    """The mesh whose devices run computations that nobody placed: that of `set_mesh`, or None."""
+    """The mesh whose devices run computations that nobody placed: that of `set_mesh`, or None.
+
+    During a call of `pjit`, also that of an enclosing `with mesh:`.
+    """
     found = config.trace_key().mesh
-    return None if type(found) is _Named else found
+    if type(found) is _Entered:
+        return found.mesh if found.places else None
+    return found
+
+
+def entered_mesh() -> Any:
+    """The mesh of an enclosing `with mesh:`, on which `pjit` computes; None where there is none."""
+    found = config.trace_key().mesh
+    return found.mesh if type(found) is _Entered else None
 
 
 def under_mesh(mesh: Any, places: bool = True) -> config.Overriding:
@@ -417,4 +429,9 @@ def under_mesh(mesh: Any, places: bool = True) -> config.Overriding:
 
     Unless it `places`, arrays that nobody put anywhere stay where they are.
     """
-    return config.Overriding("mesh", mesh if places else _Named(mesh))
+    return config.Overriding("mesh", mesh if places else _Entered(mesh))
+
+
+def placed_by_entered() -> config.Overriding:
+    """A context manager under which the mesh of an enclosing `with mesh:` places computations."""
+    return config.Overriding("mesh", _Entered(entered_mesh(), True))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Any
 
 import attrs
 
+from effax.backends.xla.device import Device
 from effax.backends.xla.mesh import Mesh, NamedSharding, radices
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated, single
 from effax.effects.cuts import entry_of, names_of
+from effax.effects.frames import describe
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
-from effax.effects.program import Program, programs_in
-from effax.effects.types import ShapedArray, complex128
+from effax.effects.program import Program, Variable, programs_in
+from effax.effects.types import ShapedArray, complex128, str_long
 
 
 @attrs.frozen(slots=True)
@@ -68,48 +71,73 @@ def layout_of(
     ins: Sequence[Sharding | None] | None = None,
     outs: Sequence[Sharding | None] | None = None,
     what: str = "",
+    captured: int = 0,
+    names: Callable[[], Sequence[str]] | None = None,
 ) -> ProgramLayout:
     """Return the layout of a program: the devices its operands were put on, else the default ones.
 
-    `ins` and `outs` are where operands and results are asked to be. Raises `ValueError` when
-    operands, or the meshes that the program mentions, are on different devices.
+    Args:
+      specs: of the operands.
+      program: the program.
+      ins, outs: the shardings that operands and results are asked to have.
+      what: the name of the function, for errors.
+      captured: how many operands, the first ones, are values that the function closes over. Like
+        operands that the program does not use, they are moved to the devices of the others.
+      names: a function that returns the names of the other operands, for errors.
+
+    Raises:
+      ValueError: when operands, results, the meshes that the program mentions or that in context
+        are on different devices.
     """
     asked = ins or (None,) * len(specs)
-    of = f" of {what}" if what else ""
-    place: tuple[str, Any] | None = None
+    place: _Claim | None = None
     mesh: Mesh | None = None
     committed = False
     known: dict[NamedSharding, None] = {}
-    for i, spec in enumerate(specs):
-        wish = asked[i]
+
+    def claim(i: int) -> None:
+        nonlocal place, mesh, committed
+        wish, spec = asked[i], specs[i]
         here = spec.placement if wish is None else wish.placement()
         named = spec.named if wish is None else wish
         if wish is None and not spec.committed and here.is_single:
-            continue
+            return
         committed = True
-        described = f"argument {i}{of} with {spec.type.str_short()} and with", here.devices
-        place = _agree(place, described)
+        place = _agree(place, (here.devices, partial(_argument, i - captured, spec, what, names)))
         mesh = mesh or _mesh_of(named)
         if isinstance(named, NamedSharding):
             known[named] = None
+
+    used = None if program is None else _used(program)
+    moving = [
+        asked[i] is None and (i < captured or not (used is None or used[i]))
+        for i in range(len(specs))
+    ]
+    for i, moves in enumerate(moving):
+        if not moves:
+            claim(i)
     for sharding in outs or ():
         if sharding is not None:
             committed = True
-            described = f"a sharding of results{of} with", sharding.placement().devices
-            place = _agree(place, described)
+            devices = sharding.placement().devices
+            place = _agree(place, (devices, "explicit output sharding {}".format))
             mesh = mesh or _mesh_of(sharding)
-    for one in meshes_in(program) if program is not None else ():
+    for mentioned in claims_in(program) if program is not None else ():
         committed = True
-        place = _agree(place, (f"a mesh{' inside' + of if of else ''} with", one.flat))
-        mesh = mesh or one
+        place = _agree(place, (mentioned.devices, partial(_inside, mentioned)))
+        mesh = mesh or mentioned.mesh
     context = placing_mesh()
-    if place is None and isinstance(context, Mesh) and not context.empty:
-        place, mesh, committed = ("", context.flat), context, True
+    if isinstance(context, Mesh) and not context.empty:
+        place = _agree(place, (context.flat, "jit's context mesh {}".format))
+        mesh, committed = mesh or context, True
+    for i, moves in enumerate(moving):
+        if moves and (place is None or specs[i].placement.devices == place[0]):
+            claim(i)
     if place is None:
         _refuse_no_devices(program, what)
         where = specs[0].placement if specs else default()
         return ProgramLayout(where, (where,) * len(specs))
-    devices = place[1]
+    devices = place[0]
     where = single(devices[0]) if len(devices) == 1 else replicated(devices)
     found = []
     for spec, wish in zip(specs, asked, strict=True):
@@ -121,6 +149,13 @@ def layout_of(
         if mesh.explicit_axes or any([t.cut is not None for t in types]):
             given = _typed_outs(types, mesh, given or (None,) * len(types))
     return ProgramLayout(where, tuple(found), committed, mesh, given, tuple(known))
+
+
+def _used(program: Program) -> list[bool]:
+    """Whether the program reads or returns each of its operands."""
+    read = {x for e in program.equations for x in e.inputs if type(x) is Variable}
+    read.update(x for x in program.outputs if type(x) is Variable)
+    return [x in read for x in program.inputs]
 
 
 def _typed_outs(
@@ -177,32 +212,70 @@ def _mesh_of(named: Any) -> Mesh | None:
     return named.mesh if isinstance(named, NamedSharding) else None
 
 
-def _agree(one: tuple[str, Any] | None, other: tuple[str, Any]) -> tuple[str, Any]:
-    if one is None or one[1] == other[1]:
+_Claim = tuple[tuple[Device, ...], Callable[[str], str]]
+"""Devices, and a function from their text to a text of the part of a computation that has them."""
+
+
+def _agree(one: _Claim | None, other: _Claim) -> _Claim:
+    if one is None or one[0] == other[0]:
         return one or other
-    ids = [[device.id for device in devices] for _, devices in (one, other)]
+    told = []
+    for devices, describing in (one, other):
+        ids = [device.id for device in devices]
+        platform = devices[0].platform.upper()
+        told.append(describing(f"with device ids {ids} on platform {platform}"))
     raise ValueError(
-        "Received incompatible devices for jitted computation. Got "
-        f"{one[0]} device ids {ids[0]} and {other[0]} device ids {ids[1]}; move one of them with "
-        "device_put"
+        f"Received incompatible devices for jitted computation. Got {told[0]} and {told[1]}; move "
+        "one of them with device_put"
     )
 
 
-def meshes_in(program: Program) -> tuple[Mesh, ...]:
-    """The meshes of devices that the effects of a program mention, those of its parts included."""
-    found = program.memo.get("meshes")
+def _argument(
+    i: int, spec: Spec, what: str, names: Callable[[], Sequence[str]] | None, where: str
+) -> str:
+    of = f" of {what}" if what else ""
+    kind = "argument" if i >= 0 else "constant"
+    name = f" {f'args[{i}]' if names is None else names()[i]}" if i >= 0 else ""
+    return f"{kind}{name}{of} with shape {str_long(spec.type)} and {where}"
+
+
+@attrs.frozen(slots=True)
+class Claim:
+    """An effect of a program that names devices, on which the whole program is to run."""
+
+    devices: tuple[Device, ...]
+    mesh: Mesh | None
+    effect: str
+    frame: Any
+
+
+def _inside(claim: Claim, where: str) -> str:
+    return f"{claim.effect} inside jit {where} at {describe(claim.frame)}"
+
+
+def claims_in(program: Program) -> tuple[Claim, ...]:
+    """One effect for each mesh or sharding over devices in a program, its parts included."""
+    found = program.memo.get("claims")
     if found is None:
-        seen: dict[Mesh, None] = {}
+        seen: dict[Any, Claim] = {}
         for e in program.equations:
             for value in e.attributes.values():
                 mesh = value if isinstance(value, Mesh) else getattr(value, "mesh", None)
                 if isinstance(mesh, Mesh):
-                    seen[mesh] = None
+                    seen.setdefault(mesh, Claim(mesh.flat, mesh, e.effect.name, e.frame))
+                elif isinstance(value, Placement):
+                    seen.setdefault(value, Claim(value.devices, None, e.effect.name, e.frame))
             if e.effect.higher_order:
                 for part in programs_in(e.attributes):
-                    seen.update(dict.fromkeys(meshes_in(part)))
-        found = program.memo["meshes"] = tuple(seen)
+                    for claim in claims_in(part):
+                        seen.setdefault(claim.mesh or claim.devices, claim)
+        found = program.memo["claims"] = tuple(seen.values())
     return found
+
+
+def meshes_in(program: Program) -> tuple[Mesh, ...]:
+    """The meshes of devices that the effects of a program mention, those of its parts included."""
+    return tuple([claim.mesh for claim in claims_in(program) if claim.mesh is not None])
 
 
 def shapes_in(program: Program) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from effax.backends.xla.device import Device
 from effax.backends.xla.device import devices as all_devices
-from effax.backends.xla.placement import Placement, Sharding, tiled
+from effax.backends.xla.placement import Placement, Sharding, tiled, too_few_axes
 from effax.effects.cuts import cut_of, entry_of
 from effax.effects.frames import filtered
 from effax.effects.mesh import (
@@ -328,11 +328,7 @@ class NamedSharding(Sharding):
     def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
         """Raise `ValueError` where an array of this shape has too few axes."""
         if len(self.spec) > len(aval_shape):
-            told = "" if aval_shape else "For scalars the PartitionSpec should be P(): "
-            raise ValueError(
-                f"{told}{self} is only valid for values of rank at least {len(self.spec)}, but was "
-                f"applied to a value of rank {len(aval_shape)}"
-            )
+            raise too_few_axes(self, len(self.spec), aval_shape)
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of the piece on each device."""

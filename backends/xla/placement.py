@@ -29,6 +29,15 @@ class IndivisibleError(ValueError):
     """An axis of an array can't be cut into as many equal pieces as a sharding asks for."""
 
 
+def too_few_axes(sharding: Sharding, needed: int, shape: Sequence[int]) -> ValueError:
+    """Return the error for an array that has fewer axes than a sharding needs."""
+    told = "" if shape else "For scalars the PartitionSpec should be P(): "
+    return ValueError(
+        f"{told}Sharding {sharding} is only valid for values of rank at least {needed}, but was "
+        f"applied to a value of rank {len(shape)}"
+    )
+
+
 class Sharding:
     """The base class of placements and of shardings over a mesh."""
 
@@ -101,6 +110,11 @@ class Sharding:
         """Into how many pieces each axis of an array is cut; axes after the last, into one."""
         return self.placement().split
 
+    def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
+        """Raise `ValueError` where an array of this shape has too few axes."""
+        if len(self.cuts()) > len(aval_shape):
+            raise too_few_axes(self, len(self.cuts()), aval_shape)
+
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of the piece on each device.
 
@@ -110,11 +124,7 @@ class Sharding:
         shape = tuple(global_shape)
         if not cuts:
             return shape
-        if len(cuts) > len(shape):
-            raise ValueError(
-                f"{self} is only valid for values of rank at least {len(cuts)}, but was applied "
-                f"to a value of rank {len(shape)}"
-            )
+        self.check_compatible_aval(shape)
         splits = cuts + (1,) * (len(shape) - len(cuts))
         for axis, (length, pieces) in enumerate(zip(shape, splits, strict=True)):
             if length % pieces:
@@ -223,6 +233,11 @@ class Placement(Sharding):
         return self.split == (n,) and n > 1 and self.order == tuple(range(n))
 
     # -- shapes
+
+    def batched(self) -> Placement:
+        """The placement of arrays with one more axis, the first, that is not cut."""
+        split = (1, *self.split) if self.split else ()
+        return tiled(self.devices, split, self.copies, self.order)
 
     def _splits(self, ndim: int) -> tuple[int, ...]:
         if len(self.split) > ndim:

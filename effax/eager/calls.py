@@ -153,7 +153,8 @@ def launch_of(staged: Staged, specs: Sequence[Spec], build: Build | None) -> Lau
     """Compile what was staged for operands of these specs; `build` makes the results of a call."""
     captured = [asarray(x) for x in staged.captured]
     program = staged.program
-    layout = layout_of([*(x.spec for x in captured), *specs], program, what=program.name)
+    held = [x.spec for x in captured]
+    layout = layout_of([*held, *specs], program, what=program.name, captured=len(held))
     short = len(program.equations) < _SHORT
     made = compiled(program, layout, captured, specs, single_op=short, shared=True)
     return made.launch(build)

@@ -36,7 +36,26 @@ def constraint_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, sharding: Any
 ) -> Any:
     (x,), (many,) = values, batched
-    if many:
+    if many and not hasattr(sharding, "spec"):
+        if handler.spmd_axes is not None:
+            raise ValueError(
+                "If you are using spmd_axis_name parameter of effax.vmap, please make sure to run "
+                "your jitted function inside the mesh context manager, and give "
+                "with_sharding_constraint a NamedSharding. Only `NamedSharding` can be "
+                f"transformed with spmd_axis_name set. Got {sharding}"
+            )
+        sharding = sharding.batched()
+    elif many:
+        if handler.spmd_axes is not None and set(_names(handler.spmd_axes)) & {*sharding.spec.used}:
+            raise ValueError(
+                f"vmap spmd_axis_name={handler.spmd_axes} can't be used with "
+                f"with_sharding_constraint to {sharding.spec}, which names that mesh axis "
+                "already; name another axis of the mesh, or take it out of the spec"
+            )
         along = UNCONSTRAINED if handler.spmd_axes is None else handler.spmd_axes
         sharding = sharding.update(spec=PartitionSpec(along, *sharding.spec))
     return _constrained(x, sharding=sharding), many
+
+
+def _names(axes: Any) -> tuple[Any, ...]:
+    return axes if isinstance(axes, tuple) else (axes,)

@@ -9,6 +9,7 @@ import effax
 import effax.numpy as jnp
 from effax import lax
 from effax.experimental import checkify
+from effax.experimental.pjit import pjit
 from effax.sharding import (
     AbstractDevice,
     AbstractMesh,
@@ -273,10 +274,12 @@ def test_a_mesh_in_context():
         assert effax.jit(lambda a: lax.with_sharding_constraint(a, P("y")))(HOST).sharding == over(
             "y"
         )
-        # What nobody put anywhere stays where it is, and can be cut up by a jit yet.
+        # What nobody put anywhere stays where it is, but for a `pjit`.
         one = jnp.ones(8) + 1
         assert not one.committed and one.devices() == {effax.devices()[0]}
-        assert effax.jit(lambda a: a, in_shardings=P("x"))(one).sharding == over("x")
+        with pytest.raises(RuntimeError, match="jit requires a non-empty mesh in context"):
+            effax.jit(lambda a: a, in_shardings=P("x"))(one)
+        assert pjit(lambda a: a, in_shardings=P("x"))(one).sharding == over("x")
     assert get_mesh().empty
 
 
@@ -399,7 +402,7 @@ ERRORS = {
     "length": (
         lambda: effax.jit(lambda a: a, in_shardings=(over("x"),) * 2)(HOST),
         ValueError,
-        "has 2 entries",
+        "length 2 for an args tuple of length 1",
     ),
     "abstract": (
         lambda: effax.device_put(HOST, NamedSharding(AbstractMesh((2,), ("x",)), P("x"))),

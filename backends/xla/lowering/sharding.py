@@ -20,7 +20,7 @@ from effax.interpreters.functor.masks import pick
 def lower_constraint(w: Writer, types: Sequence[ShapedArray], x: Name, *, sharding: Any) -> Name:
     if w.mesh is None or (w.axes and not w.is_partly_mapped):
         return x
-    cut = w.mesh.of_spec(sharding.mesh, sharding.spec, len(x.shape))
+    cut = w.mesh.of_sharding(sharding, len(x.shape))
     return w.op(f"sdy.sharding_constraint {x} {cut} : {x.text}", types[0])
 
 

@@ -11,7 +11,7 @@ from effax.api.calling.arguments import (
 )
 from effax.api.calling.options import CompilerOptions, checked_options
 from effax.api.compiling.jitted import Jit
-from effax.api.placing.shardings import Shardings
+from effax.api.placing.shardings import UNSPECIFIED, Shardings
 
 if TYPE_CHECKING:
     from effax.api.compiling.function_types import Jitted
@@ -95,21 +95,41 @@ def jit(
     >>> effax.jit(lambda x: x * 2.0)(3.0)
     Array(6., dtype=float32, weak_type=True)
     """
+    return jitted(
+        "jit",
+        fun,
+        in_shardings=in_shardings,
+        out_shardings=out_shardings,
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        donate_argnums=donate_argnums,
+        donate_argnames=donate_argnames,
+        device=device,
+        backend=backend,
+        inline=inline,
+        compiler_options=compiler_options,
+    )
+
+
+def jitted(
+    function: str,
+    fun: Callable[..., Any] | None,
+    *,
+    in_shardings: Any,
+    out_shardings: Any,
+    static_argnums: int | Sequence[int] | None,
+    static_argnames: str | Iterable[str] | None,
+    donate_argnums: int | Sequence[int] | None,
+    donate_argnames: str | Iterable[str] | None,
+    device: Any,
+    backend: str | None,
+    inline: bool,
+    compiler_options: CompilerOptions | None,
+) -> Any:
+    """Return what `jit` or `pjit`, called `function`, returns for its arguments."""
     if fun is None:
-        return lambda f: jit(
-            f,
-            in_shardings=in_shardings,
-            out_shardings=out_shardings,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            donate_argnums=donate_argnums,
-            donate_argnames=donate_argnames,
-            keep_unused=keep_unused,
-            device=device,
-            backend=backend,
-            inline=inline,
-            compiler_options=compiler_options,
-        )
+        given = {k: v for k, v in locals().items() if k not in ("function", "fun")}
+        return lambda f: jitted(function, f, **given)
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
     if isinstance(fun, staticmethod):  # the result would be bound to instances
@@ -119,21 +139,26 @@ def jit(
         )
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"Expected a function, got a generator function: {fun}")
+    if function == "jit":  # `pjit` replicates where it is given None
+        in_shardings = UNSPECIFIED if in_shardings is None else in_shardings
+        out_shardings = UNSPECIFIED if out_shardings is None else out_shardings
+    for option, asked in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if asked is not UNSPECIFIED and (device is not None or backend is not None):
+            raise ValueError(
+                f"If backend or device is specified on jit, then {option} should not be specified."
+            )
+    if device is not None and backend is not None:
+        raise ValueError(
+            f"can't specify both a device and a backend for jit, got device={device!r} and "
+            f"backend={backend!r}: leave one of them out"
+        )
     if backend is not None:
         from effax.backends.xla.device import devices
 
         device = devices(backend)[0]
     shardings: Shardings | None = None
-    if in_shardings is not None or out_shardings is not None:
-        if device is not None:
-            raise ValueError(
-                "If backend or device is specified on jit, then in_shardings should not be "
-                "specified."
-            )
-        shardings = Shardings(in_shardings, out_shardings)
-        devices_asked = {p.placement().device for p in shardings.singles or ()}
-        if len(devices_asked) == 1:
-            device, shardings = devices_asked.pop(), None
+    if in_shardings is not UNSPECIFIED or out_shardings is not UNSPECIFIED:
+        shardings = Shardings(in_shardings, out_shardings, function)
     numbers, names = static_positions(fun, static_argnums, static_argnames)
     donated, donated_names = static_positions(fun, donate_argnums, donate_argnames, "donate")
     both = set(donated) & set(numbers) or set(names) & set(donated_names)
@@ -144,4 +169,5 @@ def jit(
             "has no memory to donate"
         )
     options = tuple(sorted(checked_options(compiler_options).items()))
-    return Jit(fun, numbers, names, donated, donated_names, inline, device, options, shardings)
+    how = inline, device, options, shardings, function
+    return Jit(fun, numbers, names, donated, donated_names, *how)

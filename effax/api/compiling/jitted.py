@@ -6,6 +6,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +40,7 @@ from effax.effects import config, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current, innermost
-from effax.effects.mesh import placing_mesh
+from effax.effects.mesh import entered_mesh, placed_by_entered, placing_mesh
 from effax.effects.program import Program, Variable
 from effax.effects.rows import control
 from effax.effects.rows.state import Ref, takes_references
@@ -95,8 +96,10 @@ class Jit:
         device: Any = None,
         options: tuple[tuple[str, Any], ...] = (),
         shardings: Shardings | None = None,
+        named: str = "jit",
     ) -> None:
         self._function = function
+        self._is_pjit = named == "pjit"
         self._static_numbers = frozenset(static_numbers)
         self._static_names = frozenset(static_names)
         self._donated = frozenset(donated)
@@ -109,7 +112,7 @@ class Jit:
         self._options = options
         self._shardings = shardings
         asked = None if shardings is None else shardings.key
-        key = static_numbers, static_names, donated, donated_names, device, options, asked
+        key = static_numbers, static_names, donated, donated_names, device, options, asked, named
         self._caches, new = caches_of(function, key)
         self._traces = self._caches.traces
         self._name = name_of(function)
@@ -117,7 +120,7 @@ class Jit:
         self._enter = enter_own if self._donates else enter
         self._bound: dict[Any, tuple[CallForm, Callable[..., Any]]] = {}
         made_of = function, static_numbers, static_names, donated, donated_names, inline, device
-        self._made_of = *made_of, options, shardings
+        self._made_of = *made_of, options, shardings, named
         self._missed = _passing_on(ref(self), self._made_of)
         self.__call__ = _first_call(self._missed)
         wearing(function)(self)
@@ -171,6 +174,17 @@ class Jit:
     ) -> Any:
         if config.read("disable_jit"):
             return self._function(*args, **keywords)
+        with self._context():
+            return self._call_in_context(args, keywords, found)
+
+    def _context(self) -> Any:
+        """The context of a call: a mesh that was entered by `with mesh:` places that of a `pjit`."""
+        entered = self._is_pjit and entered_mesh() is not None
+        return placed_by_entered() if entered else nullcontext()
+
+    def _call_in_context(
+        self, args: tuple[Any, ...], keywords: dict[str, Any], found: FoundCall | None
+    ) -> Any:
         parted = self._part(args, keywords)
         traced = self._trace(parted)
         if any(map(_has_no_value, parted.leaves)):
@@ -308,11 +322,12 @@ class Jit:
         arrays = [x if type(x) is Array else asarray(x) for x in parted.leaves]
         donate = [len(captured) + i for i in parted.donated]
         asked = self._asked(traced, parted)
+        names = partial(self._leaf_names, parted)
         if asked[0] is not None:
-            check_arguments(asked[0][len(captured) :], arrays)
-        executor = self._executor(traced.program, captured, arrays, donate, asked)
+            check_arguments(asked[0][len(captured) :], arrays, names)
+        executor = self._executor(traced.program, captured, arrays, donate, asked, names)
         if donate:
-            executor.names = self._leaf_names(parted)
+            executor.names = names()
         launch = executor.launch(builder(traced.out_tree))
         settled = self._shardings is not None or not executor.moves
         if found is not None and settled and not traced.used_keys:
@@ -327,6 +342,7 @@ class Jit:
         arrays: Sequence[Array],
         donate: Sequence[int],
         asked: tuple[Leaves | None, Leaves | None] = (None, None),
+        names: Callable[[], Sequence[str]] | None = None,
     ) -> Executor:
         """A program compiled for these operands, of which it keeps the captured ones."""
         refuse_execution(f"jit({self._name})")
@@ -335,7 +351,7 @@ class Jit:
         executor: Executor | None = program.memo.get(key)
         if executor is None:
             warn_of_large(captured, self._name)
-            layout = self._layout(specs, program, asked)
+            layout = self._layout(specs, program, asked, len(captured), names)
             executor = program.memo[key] = compiled(
                 program,
                 layout,
@@ -360,12 +376,22 @@ class Jit:
         specs: Sequence[Spec],
         program: Program,
         asked: tuple[Leaves | None, Leaves | None] = (None, None),
+        captured: int = 0,
+        names: Callable[[], Sequence[str]] | None = None,
     ) -> ProgramLayout:
         """Return the layout for operands of these specs."""
-        if self._device is not None:
-            where = single(self._device)
-            return ProgramLayout(where, (where,) * len(specs), True)
-        return layout_of(specs, program, *asked, what=self._name)
+        if self._device is None:
+            return layout_of(specs, program, *asked, self._name, captured, names)
+        context = placing_mesh()
+        if context is not None and not context.empty:
+            raise ValueError(
+                "Mesh context manager should not be used with jit when backend or device is also "
+                f"specified as an argument to jit: {self._name} was called under {context}, and "
+                f"its device is {self._device}; leave one of them out"
+            )
+        where = single(self._device)
+        layout_of([], program, (), (where,), self._name)  # the program may name other devices
+        return ProgramLayout(where, (where,) * len(specs), True)
 
     @filtered
     def trace(self, *args: Any, **keywords: Any) -> Traced:
@@ -377,13 +403,13 @@ class Jit:
         """
         from effax.api.compiling.stages import StagedCall, Traced
 
-        parted = self._part(args, keywords, typeof_like)
-        traced = self._trace(parted)
-        names = leaf_names(
-            Parameters.of(self._function), parted.tree, [at for at, _ in parted.statics]
-        )
-        specs = [_spec_of(x) for x in (*traced.captured, *parted.leaves)]
-        layout = self._layout(specs, traced.program, self._asked(traced, parted))
+        with self._context():
+            parted = self._part(args, keywords, typeof_like)
+            traced = self._trace(parted)
+            names = partial(self._leaf_names, parted)
+            specs = [_spec_of(x) for x in (*traced.captured, *parted.leaves)]
+            asked = self._asked(traced, parted)
+            layout = self._layout(specs, traced.program, asked, len(traced.captured), names)
         return Traced(
             StagedCall(
                 self._name,
@@ -392,7 +418,7 @@ class Jit:
                 parted.tree,
                 traced.out_tree,
                 parted.donated,
-                tuple(names),
+                tuple(names()),
                 layout,
                 self._options,
                 self._work,

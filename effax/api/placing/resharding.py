@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from effax.api.placing.shardings import resolve
+from effax.api.placing.shardings import check_rank, resolve
 from effax.backends.xla import array as arrays
-from effax.backends.xla.layout import over_devices
+from effax.backends.xla.layout import layout_of, over_devices
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.backends.xla.placement import Sharding
 from effax.effects.cuts import along, entry_of, names_of
@@ -21,7 +21,7 @@ from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.mesh import UNCONSTRAINED, AxisType, PartitionSpec, current_mesh, under_mesh
 from effax.effects.rows import sharding as effects
 from effax.effects.tree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
-from effax.effects.types import typeof
+from effax.effects.types import str_long, typeof
 from effax.effects.value import Value
 
 
@@ -34,18 +34,30 @@ def _each(
     except ValueError as error:
         raise ValueError(f"{function}: {option} must be a tree prefix of x: {error}") from None
     for s in asked:
+        if s is None:
+            raise ValueError(_NONE[function])
         if isinstance(s, (str, int)):
             raise TypeError(
                 f"{function}: {option} leaf specifications are expected to be Sharding or "
-                f"PartitionSpec instances or None, but got {s!r}"
+                f"PartitionSpec instances, but got {s!r}"
             )
     return tree_unflatten(
         tree,
-        [
-            v if s is None else apply(v, resolve(s, function, option))
-            for v, s in zip(leaves, asked, strict=True)
-        ],
+        [apply(v, resolve(s, function, option)) for v, s in zip(leaves, asked, strict=True)],
     )
+
+
+_NONE: Final = {
+    "with_sharding_constraint": (
+        "One of with_sharding_constraint arguments got sharding None which is not allowed. Please "
+        "only pass `effax.sharding.Sharding` instances; leave arrays out that are to stay as they "
+        "are"
+    ),
+    "reshard": (
+        "Reshard should only be used with out_shardings which are non-None and have a non-empty "
+        "mesh. Got sharding None; leave arrays out that are to stay as they are"
+    ),
+}
 
 
 @filtered
@@ -58,10 +70,13 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     Args:
       x: arrays.
       shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `x`;
-        an entry `PartitionSpec.UNCONSTRAINED` leaves an axis to XLA. None leaves an array alone.
+        an entry `PartitionSpec.UNCONSTRAINED` leaves an axis to XLA.
 
     Raises:
       AssertionError: where an array is cut otherwise along an explicit axis.
+      ValueError: for None, a sharding of more axes than the array has, and an array that was put
+        on other devices.
+      IndivisibleError: where an array, not a traced value, can't be cut into equal pieces.
 
     >>> import effax, effax.numpy as jnp
     >>> mesh = effax.make_mesh((1,), ("x",), (effax.sharding.AxisType.Auto,))
@@ -116,7 +131,11 @@ def moved(x: Any, sharding: Sharding, function: str) -> Any:
     """
     if isinstance(sharding, NamedSharding) and sharding.mesh.empty:
         return x
-    sharding.shard_shape(np.shape(x))
+    constrains = function == "with_sharding_constraint"
+    traced = isinstance(x, Carrier) or innermost() is not bottom
+    check_rank(sharding, np.shape(x), lambda: f"{function} arguments")
+    if not (constrains and traced):  # XLA pads what a program can't cut into equal pieces
+        sharding.shard_shape(np.shape(x))
     if isinstance(sharding, NamedSharding):
         context = current_mesh()
         manual = (
@@ -127,7 +146,6 @@ def moved(x: Any, sharding: Sharding, function: str) -> Any:
                 f"{function}: {sharding.spec} refers to the mesh axes {manual}, but an enclosing "
                 "shard_map is over them: a value inside is one piece along them"
             )
-        traced = isinstance(x, Carrier) or innermost() is not bottom
         if traced and sharding.mesh.explicit_axes:
             return effects.reshard(x, sharding=sharding)
         if traced or sharding.is_constraint:
@@ -135,26 +153,50 @@ def moved(x: Any, sharding: Sharding, function: str) -> Any:
         sharding = _with_devices(x, sharding)
         if sharding.mesh.explicit_axes:
             sharding = sharding.ranked(np.ndim(x))
+    elif traced and constrains:
+        return effects.with_sharding_constraint(x, sharding=sharding)
     elif isinstance(x, Carrier):
         raise NotImplementedError(
             f"{function} to {sharding} inside a program: a program runs on the "
             "devices of a mesh; give a NamedSharding, or device_put the result"
         )
+    if constrains and isinstance(x, arrays.Array):  # refuses one that was put elsewhere
+        layout_of([x.spec], outs=(sharding,), what=function)
     return arrays.device_put(x, sharding)
 
 
 def _with_devices(x: Any, sharding: NamedSharding) -> NamedSharding:
     """The sharding over devices: those of the value, where its mesh has none."""
-    if isinstance(sharding.mesh, Mesh):
+    mesh = sharding.mesh
+    if isinstance(mesh, Mesh):
         return sharding
-    where = x.sharding if isinstance(x, arrays.Array) else None
-    over = where.mesh if isinstance(where, NamedSharding) else current_mesh()
-    if not isinstance(over, Mesh):
+    over = current_mesh()
+    if not isinstance(over, Mesh) or over.shape_tuple != mesh.shape_tuple:
+        over = _mesh_of(x, mesh)
+    return sharding.update(mesh=over_devices(mesh, over))
+
+
+def _mesh_of(x: Any, wanted: Any) -> Mesh:
+    """The mesh of an array that goes to a sharding over a mesh without devices."""
+    if not isinstance(x, arrays.Array):
         raise ValueError(
-            f"{sharding} names no devices, and the array lies on no mesh; give a sharding over a "
-            "Mesh"
+            "Target sharding contains a `effax.sharding.AbstractMesh` which requires the input "
+            f"passed should be a `effax.Array`. Got {type(x)} with shape {str_long(typeof(x))}; "
+            "give a sharding over a Mesh"
         )
-    return sharding.update(mesh=over_devices(sharding.mesh, over))
+    if not isinstance(x.sharding, NamedSharding):
+        raise TypeError(
+            "The sharding on the input must be a `NamedSharding` since the target sharding has an "
+            f"`AbstractMesh` in it. Got sharding type {type(x.sharding)} for shape "
+            f"{str_long(x.type)}; give a sharding over a Mesh"
+        )
+    found: Mesh = x.sharding.mesh
+    if found.shape_tuple != wanted.shape_tuple:
+        raise ValueError(
+            f"Mesh shape of the input {found.shape_tuple} does not match the mesh shape of the "
+            f"target sharding {wanted.shape_tuple} for shape {str_long(x.type)}"
+        )
+    return found
 
 
 @filtered
@@ -163,8 +205,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 
     Args:
       xs: a pytree of arrays.
-      out_shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `xs`;
-        None leaves an array alone.
+      out_shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `xs`.
 
     >>> import effax, effax.numpy as jnp
     >>> mesh = effax.make_mesh((1,), ("x",))

@@ -2,69 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
 
 from effax.backends.xla.array import Array
 from effax.backends.xla.device import Device
 from effax.backends.xla.mesh import NamedSharding
-from effax.backends.xla.placement import Sharding, place
-from effax.effects.mesh import PartitionSpec, current_mesh
+from effax.backends.xla.placement import Placement, Sharding, place
+from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, current_mesh, entered_mesh, placing_mesh
 from effax.effects.rows.sharding import reshard, with_sharding_constraint
-from effax.effects.tree import flatten_axes, tree_flatten
-from effax.effects.types import ShapedArray
+from effax.effects.tree import flatten_axes, keystr, tree_flatten, tree_flatten_with_path
+from effax.effects.types import ShapedArray, str_long
+
+UNSPECIFIED: Final = object()
+"""The tree of shardings of a `pjit` that was given none."""
 
 Leaves = tuple[Sharding | None, ...]
 
 
 class Shardings:
-    """The trees `in_shardings` and `out_shardings` of one `jit`, prefixes of its trees."""
+    """The trees `in_shardings` and `out_shardings` of one `jit`, prefixes of its trees.
 
-    __slots__ = ("ins", "key", "outs")
+    For `jit` None leaves arrays alone. For `pjit` under `with mesh:` it replicates them over the
+    mesh, and `UNSPECIFIED` leaves them alone.
 
-    def __init__(self, ins: Any, outs: Any) -> None:
+    Args:
+      ins, outs: the trees.
+      function: the public function they were given to, `jit` or `pjit`.
+    """
+
+    __slots__ = ("function", "ins", "key", "outs")
+
+    def __init__(self, ins: Any, outs: Any, function: str = "jit") -> None:
         self.ins = tuple(ins) if isinstance(ins, list) else ins
         self.outs = outs
+        self.function = function
         self.key = (*_key(self.ins, "in_shardings"), *_key(outs, "out_shardings"))
 
-    @property
-    def singles(self) -> list[Sharding] | None:
-        """The devices that are asked for if each is one device alone, else None."""
-        asked = [*tree_flatten(self.ins)[0], *tree_flatten(self.outs)[0]]
-        places = [None if isinstance(x, PartitionSpec) else place(x) for x in asked]
-        named = any(isinstance(x, NamedSharding) for x in asked)
-        if named or not all(p is not None and p.is_single for p in places):
-            return None
-        return [p for p in places if p is not None]
+    def _leaves_alone(self, asked: Any) -> bool:
+        return asked is UNSPECIFIED or (asked is None and self._filling() is None)
+
+    def _filling(self) -> Sharding | None:
+        mesh = entered_mesh() if self.function == "pjit" else None
+        return None if mesh is None or mesh.empty else NamedSharding(mesh, PartitionSpec())
 
     def of_arguments(self, tree: Any, count: int) -> Leaves:
         """A sharding, or None, for each leaf of the arguments, whose tree is `(args, kwargs)`."""
-        if self.ins is None:
+        if self._leaves_alone(self.ins):
             return (None,) * count
         positional, named = tree.children()
         if named.num_leaves:
             raise ValueError("pjit does not support kwargs when in_shardings is specified.")
         given, n = self.ins, len(positional.children())
-        if isinstance(given, tuple) and len(given) != n:
-            raise ValueError(
-                "pjit in_shardings specification must be a tree prefix of the tuple of positional "
-                f"arguments: it has {len(given)} entries, and there are {n} arguments; give one "
-                "sharding for all of them, or one for each"
-            )
-        return _leaves("pjit in_shardings", positional, given, "jit", "in_shardings")
+        single = given is None or isinstance(given, (Sharding, PartitionSpec, Device))
+        if not single and (type(given) is not tuple or len(given) != n):
+            raise ValueError(_no_prefix(given, n))
+        return self._leaves("pjit in_shardings", positional, given, "in_shardings")
 
     def of_results(self, tree: Any, types: Sequence[ShapedArray]) -> Leaves | None:
         """A sharding, or None, for each leaf of the results; None if nothing is asked."""
-        if self.outs is None:
+        if self._leaves_alone(self.outs):
             return None
-        found = _leaves("pjit out_shardings", tree, self.outs, "jit", "out_shardings")
-        for sharding, t in zip(found, types, strict=True):
+        found = self._leaves("pjit out_shardings", tree, self.outs, "out_shardings")
+        for i, (sharding, t) in enumerate(zip(found, types, strict=True)):
             if sharding is not None:
+                check_rank(sharding, t.shape, partial(_result, tree, i))
                 sharding.shard_shape(t.shape)
         return found
 
+    def _leaves(self, what: str, tree: Any, given: Any, option: str) -> Leaves:
+        found = flatten_axes(what, tree, given)
+        filling = self._filling()
+        return tuple(filling if x is None else resolve(x, self.function, option) for x in found)
+
+
+def _result(tree: Any, i: int) -> str:
+    paths, _ = tree_flatten_with_path(tree.unflatten(range(tree.num_leaves)))
+    return f"pjit outputs with pytree key path result{keystr(paths[i][0])}"
+
+
+def _no_prefix(given: Any, count: int) -> str:
+    kind = f"is not a tuple: got {type(given).__name__}"
+    if type(given) is tuple:
+        kind = f"is the wrong length: got a tuple or list of length {len(given)}"
+    wrapped = " It might need to be wrapped in a tuple of length 1." * (count == 1)
+    return (
+        "pjit in_shardings specification must be a tree prefix of the positional arguments tuple. "
+        "In particular, pjit in_shardings must either be a Sharding, a PartitionSpec, or a tuple "
+        "of length equal to the number of positional arguments. But pjit in_shardings "
+        f"{kind} for an args tuple of length {count}.{wrapped}"
+    )
+
 
 def _key(asked: Any, what: str) -> tuple[Any, ...]:
+    if asked is UNSPECIFIED:
+        return (asked, None)
     leaves, tree = tree_flatten(asked)
     for x in leaves:
         if not isinstance(x, (Sharding, PartitionSpec, Device)):
@@ -72,12 +105,13 @@ def _key(asked: Any, what: str) -> tuple[Any, ...]:
                 f"{what} leaf specifications are expected to be PartitionSpec instances or None, "
                 f"but got {x}"
             )
+        spec = x.spec if isinstance(x, NamedSharding) else x
+        if isinstance(spec, PartitionSpec) and UNCONSTRAINED in spec:
+            raise ValueError(
+                f"Unconstrained dims are not allowed when passed to {what}: {x}; leave the entry "
+                "to XLA by with_sharding_constraint inside, or give None for the whole array"
+            )
     return tuple(leaves), tree
-
-
-def _leaves(what: str, tree: Any, given: Any, function: str, option: str) -> Leaves:
-    found = flatten_axes(what, tree, given)
-    return tuple(None if x is None else resolve(x, function, option) for x in found)
 
 
 def resolve(x: Any, function: str, option: str) -> Sharding:
@@ -87,7 +121,7 @@ def resolve(x: Any, function: str, option: str) -> Sharding:
     function does; `ValueError` for what is no sharding.
     """
     if isinstance(x, PartitionSpec):
-        mesh = current_mesh()
+        mesh = placing_mesh() if function == "jit" else current_mesh()
         if mesh is None or mesh.empty:
             kind = ValueError if function in ("device_put", "reshard") else RuntimeError
             raise kind(
@@ -101,18 +135,47 @@ def resolve(x: Any, function: str, option: str) -> Sharding:
     return x if isinstance(x, Sharding) else place(x)
 
 
-def check_arguments(asked: Leaves, values: Sequence[Any]) -> None:
-    """Refuse arguments that cannot be cut as asked, or were put elsewhere by their user."""
-    for sharding, x in zip(asked, values, strict=True):
+def check_rank(sharding: Sharding, shape: Sequence[int], describe: Callable[[], str]) -> None:
+    """Raise `ValueError` for a sharding that cuts more axes than an array of this shape has.
+
+    Args:
+      sharding: the sharding.
+      shape: the shape.
+      describe: a function that returns which values of which function they are, for errors.
+    """
+    try:
+        sharding.check_compatible_aval(shape)
+    except ValueError as error:
+        raise ValueError(
+            f"One of {describe()} is incompatible with its sharding annotation {sharding}: {error}"
+        ) from None
+
+
+def check_arguments(
+    asked: Leaves, values: Sequence[Any], names: Callable[[], Sequence[str]]
+) -> None:
+    """Refuse arguments that cannot be cut as asked, or were cut otherwise by their user."""
+    for i, (sharding, x) in enumerate(zip(asked, values, strict=True)):
         if sharding is None:
             continue
+        check_rank(
+            sharding, x.shape, lambda i=i: f"pjit arguments with pytree key path {names()[i]}"
+        )
         sharding.shard_shape(x.shape)
-        if type(x) is Array and x.committed and x.spec.placement is not sharding.placement():
+        if type(x) is Array and x.committed and not _alike(x.spec.placement, sharding.placement()):
             raise ValueError(
-                "Sharding passed to jit does not match the sharding on the respective arg: in "
-                f"in_shardings it is {sharding}, but the argument of type {x.type.str_short()} "
-                f"was put on {x.sharding}; move it by device_put, or leave in_shardings out"
+                "Sharding passed to jit does not match the sharding on the respective arg. Got "
+                f"jit sharding: {sharding}, arg sharding: {x.sharding} for arg type: "
+                f"{str_long(x.type)}; move argument {names()[i]} by device_put, or leave "
+                "in_shardings out"
             )
+
+
+def _alike(one: Placement, other: Placement) -> bool:
+    """Whether two placements cut arrays alike, perhaps over other devices."""
+    return one is other or (
+        one.split == other.split and one.copies == other.copies and one.order == other.order
+    )
 
 
 def constrained(values: Sequence[Any], asked: Leaves | None) -> list[Any]:
