@@ -475,6 +475,11 @@ def _data(x: Any, type: ShapedArray) -> np.ndarray[Any, Any] | np.generic:
             return np.asarray(x, dtype)
         except OverflowError:
             raise OverflowError(f"Python int {x} too large to convert to {dtype}") from None
+    if getattr(x.__class__, "has_value", True) is False:
+        raise TypeError(
+            "A ShapeDtypeStruct does not have a value and cannot be used as a constant in a "
+            f"jitted function: expected data of type {type}, got {x!r}; pass an array"
+        )
     if type.shape:
         raise TypeError(f"expected data of type {type}, got {x.__class__.__name__}")
     if isinstance(x, Carrier):
@@ -487,11 +492,14 @@ hosts: Final[dict[Any, tuple[Spec, Any]]] = {}
 """The spec and the converter of a NumPy array, by settings, dtype and shape."""
 
 
-def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
+def device_put(
+    x: Any, where: Any = None, *, may_alias: bool = True, donate: bool = False
+) -> Array:
     """The array on a device (or platform, or placement), committed to it.
 
     Without `where` an array stays where it is and other values go to the default device. Without
-    `may_alias` the result has memory of its own. Raises `ValueError` for an unknown place.
+    `may_alias` the result has memory of its own. An array to `donate` is deleted where it goes to
+    the same devices in another order. Raises `ValueError` for an unknown place.
     """
     named = where if isinstance(where, Sharding) and where.placement() is not where else None
     if not isinstance(x, Array):
@@ -509,7 +517,9 @@ def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
         return Array(x.buffer, Spec(x.type, target, True, named))
     if target.split:
         (target if named is None else named).shard_shape(x.spec.type.shape)
-    if config.guarded and target is not source:
+    same = set(source.devices) == set(target.devices)
+    reordered = same and target.devices != source.devices
+    if config.guarded and target is not source and not reordered:  # as JAX counts transfers
         guard.look("device_to_device", x.spec.type, target)
     local = source.is_fully_addressable
     if (
@@ -519,15 +529,11 @@ def device_put(x: Any, where: Any = None, *, may_alias: bool = True) -> Array:
         and not target.has_addressable_devices
     ):
         raise memory.not_sent(x.spec.type, source, target)
-    if (
-        not target.is_single
-        and target is not source
-        and (
-            target.devices == source.devices
-            or (not local and set(source.devices) == set(target.devices))
-        )
-    ):
-        moved = recut(x.buffer, x.spec.type, source, target)
+    if not target.is_single and target is not source and same:
+        donate = donate and reordered
+        moved = recut(x.buffer, x.spec.type, source, target, may_alias and not donate)
+        if donate:
+            x.buffer.delete()
     else:
         moved = memory.move(x.buffer, x.spec.type, source, target, copy=not may_alias)
     if where is None:

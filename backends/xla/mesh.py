@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -26,6 +27,9 @@ from effax.effects.mesh import (
     under_mesh,
 )
 from effax.effects.types import ShapedArray
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class DuplicateSpecError(ValueError):
@@ -166,6 +170,20 @@ class Mesh(MeshShape):
 
     def __exit__(self, *exception: object) -> None:
         self._entered.pop().__exit__(*exception)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """The function, run under `with mesh:`; so a mesh is a decorator.
+
+        Args:
+          function: any function.
+        """
+
+        @wraps(function)
+        def under_this_mesh(*args: P.args, **keywords: P.kwargs) -> R:
+            with self:
+                return function(*args, **keywords)
+
+        return under_this_mesh
 
     def __eq__(self, other: object) -> bool:
         return self is other or (

@@ -21,14 +21,17 @@ def clear() -> None:
     _made.clear()
 
 
-def recut(buffer: Any, type: ShapedArray, source: Placement, target: Placement) -> Any:
+def recut(
+    buffer: Any, type: ShapedArray, source: Placement, target: Placement, shares: bool = True
+) -> Any:
     """The buffer in other pieces: a program without equations, whose devices send them.
 
-    The devices are the same, in any order. By way of the host where no mesh describes both; over
-    several processes by way of a copy on each device.
+    The devices are the same, in any order; unless it `shares`, the result has memory of its own.
+    By way of the host where no mesh describes both; over several processes by way of a copy on
+    each device.
     """
     if source.devices != target.devices:
-        return _reordered(buffer, type, source, target)
+        return _reordered(buffer, type, source, target, shares)
     key = type, source, target
     found = _made.get(key)
     if found is None:
@@ -48,12 +51,14 @@ def recut(buffer: Any, type: ShapedArray, source: Placement, target: Placement) 
     return found.execute([buffer])[0]
 
 
-def _reordered(buffer: Any, type: ShapedArray, source: Placement, target: Placement) -> Any:
+def _reordered(
+    buffer: Any, type: ShapedArray, source: Placement, target: Placement, shares: bool
+) -> Any:
     """The buffer under a placement that has the same devices in another order."""
     at = {device: i for i, device in enumerate(source.devices)}
     order = [at[target.devices[position]] for position in target.order]
     aligned = tiled(source.devices, target.split, target.copies, order)
-    if aligned is not source:
+    if aligned is not source or not shares:
         buffer = recut(buffer, type, source, aligned)
     mine = [device for device in source.devices if device.is_addressable]
     pieces = dict(zip(mine, shards(buffer, type, aligned), strict=True))

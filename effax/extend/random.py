@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
-from effax.effects.types import canonical_shape
+import numpy as np
+
+from effax.api.mapping.vmap import vmap
+from effax.effects.types import canonical_shape, typeof
 from effax.effects.value import Array, Shape
 from effax.random.generators import Generator, define, marked
 from effax.random.keys import key
@@ -38,10 +42,22 @@ def seed_with_impl(impl: str, seed: Any) -> Any:
 def random_seed(seeds: Any, impl: str) -> Any:
     """Return the keys of seeds for one of the generators above.
 
-    >>> random_seed(3, threefry_prng_impl).dtype
-    key<fry>
+    Args:
+      seeds: an integer, or an array of integers.
+      impl: the generator.
+
+    Returns:
+      An array of keys of the shape of `seeds`.
+
+    >>> random_seed([3, 4], threefry_prng_impl).shape
+    (2,)
     """
-    return key(seeds, impl=impl)
+    if isinstance(seeds, list | tuple):
+        seeds = np.asarray(seeds)
+    keys = partial(key, impl=impl)
+    for _ in typeof(seeds).shape:
+        keys = vmap(keys)
+    return keys(seeds)
 
 
 def define_prng_impl(

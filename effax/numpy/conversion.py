@@ -16,7 +16,7 @@ from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.types import float0, is_bool, is_complex, is_inexact, typeof, user_dtype
 from effax.effects.value import ArrayLike, DeviceLike, DTypeLike, OutSharding, Value
 from effax.keys.decorators import converts_keys, moves_keys
-from effax.operands.arguments import cast, device_array, on_device
+from effax.operands.arguments import cast, converted_on_device, device_array
 from effax.operands.promoting import arraylike
 
 
@@ -84,7 +84,7 @@ def _array(
         result = cast(result, wanted)
     if ndmin > result.ndim:
         result = shape.reshape(result, shape=(1,) * (ndmin - result.ndim) + result.shape)
-    result = on_device(result, device)
+    result = converted_on_device(result, device, "array")
     return _unshared(result, object) if copy else result
 
 
@@ -233,7 +233,7 @@ def astype(
         from effax.effects.rows.comparison import ne
 
         found = cast(ne(value, 0j if is_complex(value.dtype) else 0.0), wanted)
-        return on_device(found, device)
+        return converted_on_device(found, device, "astype")
     if is_complex(value.dtype) and not is_complex(wanted):
         from effax.effects.rows.complex import real
 
@@ -247,4 +247,4 @@ def astype(
     result = cast(value, wanted)
     if copy and result is value and isinstance(value, Array):
         result = elementwise.copy(value)
-    return on_device(result, device)
+    return converted_on_device(result, device, "astype")

@@ -11,11 +11,12 @@ from effax.backends.xla.array import Array, asarray
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier, bottom, current
-from effax.effects.mesh import PartitionSpec, placing_mesh
+from effax.effects.mesh import AbstractMesh, MeshShape, PartitionSpec, placing_mesh
 from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import ShapedArray, bit_width, int32, is_inexact, typeof, user_dtype
 from effax.effects.value import Value, is_symbolic_length, length
+from effax.memory import Space
 
 
 def check_arrays(name: str, *xs: Any) -> None:
@@ -163,17 +164,47 @@ def device_array(x: Any, type: ShapedArray | None = None) -> Array:
     return on_device(array, NamedSharding(mesh, PartitionSpec()))
 
 
+def converted_on_device(x: Any, device: Any, function: str) -> Any:
+    """The converted array on a device, as `on_device`; it does not move between devices.
+
+    Raises `ValueError` for an array that was put on other devices: conversion runs where its
+    operand is, and `device_put` moves it.
+    """
+    if isinstance(device, Space):
+        return on_device(x, device)
+    if device is not None and isinstance(x, Array) and x.committed:
+        from effax.api.placing.shardings import resolve
+        from effax.backends.xla.layout import layout_of
+
+        layout_of([x.spec], outs=(resolve(device, function, "device"),), what=function)
+    return on_device(x, device)
+
+
 def beside(result: Any, a: Any) -> Any:
     """The result placed like the array that it is like, if that is committed, or cut in its type.
 
-    One of another shape follows to a single device only.
+    A `ShapeDtypeStruct` with a sharding counts as committed. One of another shape follows to a
+    single device only.
     """
     if isinstance(a, Carrier) and typeof(a).cut is not None and result.shape == a.shape:
         return on_device(result, typeof(a).sharding)
-    if not isinstance(a, Array) or not a.committed or current.get() is not bottom:
+    where = _put_on(a) if current.get() is bottom else None
+    if where is None:
         return result
-    follows = result.shape == a.shape or len(a.devices()) == 1
-    return on_device(result, a.sharding) if follows else result
+    follows = result.shape == a.shape or where.num_devices == 1
+    return on_device(result, where) if follows else result
+
+
+def _put_on(a: Any) -> Any:
+    """The sharding that an array was put on, or that its type promises; else None."""
+    if isinstance(a, Array):
+        return a.sharding if a.committed else None
+    where = a.sharding if getattr(type(a), "has_value", True) is False else None
+    if isinstance(getattr(where, "mesh", None), MeshShape):
+        where = where.in_context()
+        if isinstance(where.mesh, AbstractMesh):
+            return None
+    return where
 
 
 def broadcast(x: Any, lengths: Sequence[int]) -> Any:

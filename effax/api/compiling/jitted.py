@@ -422,6 +422,7 @@ class Jit:
                 layout,
                 self._options,
                 self._work,
+                self._device is not None,
             )
         )
 
@@ -456,9 +457,11 @@ def _spec_of(x: Any) -> Spec:
     if type(x) is Array:
         return x.spec
     where = getattr(x, "sharding", None)
-    if where is None:
+    mesh = getattr(where, "mesh", None)
+    if where is None or (mesh is not None and mesh.empty):  # as of a type that says nothing of it
         return Spec(typeof_like(x), default(), False)
-    placement = place(where)
+    form = getattr(x, "format", None)
+    placement = place(where) if form is None else form.placement()  # refuses other layouts
     return Spec(typeof_like(x), placement, True, None if where is placement else where)
 
 

@@ -72,6 +72,8 @@ class StagedCall:
     layout: ProgramLayout
     options: tuple[tuple[str, Any], ...]
     work: Work | None
+    moves: bool = False
+    """Whether arguments are moved to the program's device, as `jit(f, device=...)` does."""
 
     @property
     def in_types(self) -> tuple[ShapedArray, ...]:
@@ -388,7 +390,7 @@ class Compiled(_Stage):
         for x, where in zip(leaves, places, strict=True):
             array = x if type(x) is Array else asarray(x)
             if array.spec.placement is not where:
-                if array.spec.committed:
+                if array.spec.committed and not call.moves:
                     raise ValueError(_other_device(call, leaves, array, where))
                 array, fits = device_put(array, where), False
             buffers.append(array.buffer)

@@ -8,6 +8,9 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from effax.backends.xla.analysis import Format
+from effax.backends.xla.mesh import NamedSharding
+from effax.effects.mesh import PartitionSpec, current_mesh
 from effax.effects.types import ShapedArray, canonical_dtype, register_type, typeof
 from effax.effects.value import length
 from effax.keys.arrays import KeyArray, KeyType
@@ -21,9 +24,16 @@ class ShapeDtypeStruct:
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
 
     One with a dtype of keys stands for their words: it is an array of keys without elements.
+
+    Args:
+      shape, dtype: of the array.
+      weak_type: whether the type gives way to others.
+      sharding: the sharding of the array, a spec over the mesh in context at the time when it is
+        asked for, or a `Format`.
+      manual_axis_type: the mesh axes along which it varies, inside of `shard_map`.
     """
 
-    __slots__ = ("dtype", "manual_axis_type", "shape", "sharding", "weak_type")
+    __slots__ = ("_placed", "dtype", "manual_axis_type", "shape", "weak_type")
     # Not an `attrs` class: other libraries of trees would take it for a node with fields.
 
     has_value: ClassVar[bool] = False
@@ -31,7 +41,6 @@ class ShapeDtypeStruct:
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
-    sharding: Any
     manual_axis_type: Any
 
     def __new__(cls, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
@@ -55,7 +64,7 @@ class ShapeDtypeStruct:
         give("shape", tuple(shape))
         give("dtype", np.dtype(dtype))
         give("weak_type", weak_type)
-        give("sharding", sharding)
+        give("_placed", sharding)
         give("manual_axis_type", manual_axis_type)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -63,8 +72,35 @@ class ShapeDtypeStruct:
             f"a ShapeDtypeStruct is immutable: use .update({name}=...), which returns a new one"
         )
 
+    @property
+    def sharding(self) -> Any:
+        """The sharding of the array, or None.
+
+        Raises `TypeError` where it is a spec and no mesh is in context.
+        """
+        where = self._placed
+        if isinstance(where, Format):
+            return where.sharding
+        if not isinstance(where, PartitionSpec):
+            return where
+        mesh = current_mesh()
+        if mesh is None or mesh.empty:
+            raise TypeError(
+                "When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be "
+                f"empty: {where} was given; ask for it under `with effax.set_mesh(mesh):`, or give "
+                "a NamedSharding"
+            )
+        return NamedSharding(mesh, where)
+
+    @property
+    def format(self) -> Any:
+        """The order in memory of the array and its sharding; without order if none was given."""
+        where = self._placed
+        return where if isinstance(where, Format) else Format(None, self.sharding)
+
     def _parts(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        names = ("dtype", "manual_axis_type", "shape", "weak_type")
+        return {**{name: getattr(self, name) for name in names}, "sharding": self._placed}
 
     def __reduce__(self) -> Any:
         return partial(ShapeDtypeStruct, **self._parts()), ()
@@ -126,7 +162,17 @@ class ShapeDtypeStruct:
         return self.type.size
 
     def update(self, **parts: Any) -> Any:
-        """The same with some parts replaced."""
+        """The same with some parts replaced.
+
+        Raises `ValueError` for a new sharding without a layout where there is a layout.
+        """
+        held, where = self._placed, parts.get("sharding")
+        if isinstance(held, Format) and held.layout is not None and where is not None:
+            if not isinstance(where, Format):
+                raise ValueError(
+                    "You are updating ShapeDtypeStruct with a sharding, but it has a layout, which "
+                    f"may not fit it: pass a Format instead, Format(layout, {where})"
+                )
         return ShapeDtypeStruct(**{**self._parts(), **parts})
 
     def __len__(self) -> int:

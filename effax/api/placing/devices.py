@@ -49,8 +49,8 @@ def device_put(
       device: a device, a sharding, a spec over the mesh in context, or a tree of these above the
         arrays; with None arrays stay where they are and other values go to the default device.
       src: accepted for JAX's sake.
-      donate: whether the arrays are given up, or a tree of bools above the arrays; they are kept
-        all the same, as by JAX on a CPU.
+      donate: whether the arrays are given up, or a tree of bools above the arrays; they are deleted
+        where they go to the same devices in another order, and kept otherwise, as by JAX.
       may_alias: whether the result may share memory with `x`, or a tree of bools above the arrays;
         by default it may.
 
@@ -77,8 +77,8 @@ def device_put(
         return tree_unflatten(
             tree,
             [
-                _put(v, d, s is None or bool(s))
-                for v, d, s in zip(leaves, places, shared, strict=True)
+                _put(v, d, s is None or bool(s), bool(g))
+                for v, d, s, g in zip(leaves, places, shared, given, strict=True)
             ],
         )
 
@@ -114,7 +114,7 @@ def _each(given: Any, x: Any, count: int, name: str) -> list[Any]:
         ) from None
 
 
-def _put(x: Any, where: Any, may_alias: bool) -> Any:
+def _put(x: Any, where: Any, may_alias: bool, donate: bool) -> Any:
     if isinstance(where, Space):
         return _in_space(x, where)
     if isinstance(where, PartitionSpec | NamedSharding):
@@ -132,7 +132,9 @@ def _put(x: Any, where: Any, may_alias: bool) -> Any:
             return (reshard if where.mesh.explicit_axes else with_sharding_constraint)(
                 x, sharding=where
             )
-    return x if isinstance(x, Carrier) else arrays.device_put(x, where, may_alias=may_alias)
+    if isinstance(x, Carrier):
+        return x
+    return arrays.device_put(x, where, may_alias=may_alias, donate=donate)
 
 
 _SPACES: Final = {Space.Device: "device", Space.Host: "pinned_host"}

@@ -40,11 +40,17 @@ def make_mesh(
       devices: the devices, as many as the mesh has; by default the first ones there are.
 
     Raises:
-      ValueError: where there are too few devices, or more are given than the mesh has.
+      ValueError: where there are too few devices, or more are given than the mesh has, and for
+        lengths that are not integers.
 
     >>> make_mesh((1,), ("x",)).shape["x"]
     1
     """
+    if not all(isinstance(n, (int, np.integer)) for n in axis_shapes):
+        raise ValueError(
+            "`axis_shapes` passed to `make_mesh` should be a sequence of ints. Got "
+            f"axis_shapes={axis_shapes}: give the number of devices along each axis"
+        )
     shape = tuple(map(int, axis_shapes))
     names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
     if len(shape) != len(names):
