@@ -54,7 +54,7 @@ def random_seed(seeds: Any, impl: str) -> Any:
     """
     if isinstance(seeds, list | tuple):
         seeds = np.asarray(seeds)
-    keys = partial(key, impl=impl)
+    keys: Callable[[Any], Any] = partial(key, impl=impl)
     for _ in typeof(seeds).shape:
         keys = vmap(keys)
     return keys(seeds)

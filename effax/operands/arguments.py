@@ -199,7 +199,7 @@ def _put_on(a: Any) -> Any:
     """The sharding that an array was put on, or that its type promises; else None."""
     if isinstance(a, Array):
         return a.sharding if a.committed else None
-    where = a.sharding if getattr(type(a), "has_value", True) is False else None
+    where: Any = a.sharding if getattr(type(a), "has_value", True) is False else None
     if isinstance(getattr(where, "mesh", None), MeshShape):
         where = where.in_context()
         if isinstance(where.mesh, AbstractMesh):

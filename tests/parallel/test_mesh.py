@@ -36,6 +36,7 @@ FILES = (
     "explicit_axes",
     "explicit_transforms",
     "leaving",
+    "refused_places",
     "pages",
     "scaling",
 )

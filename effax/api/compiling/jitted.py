@@ -178,7 +178,7 @@ class Jit:
             return self._call_in_context(args, keywords, found)
 
     def _context(self) -> Any:
-        """The context of a call: a mesh that was entered by `with mesh:` places that of a `pjit`."""
+        """The context of a call: that of a `pjit` is placed by a mesh entered with `with mesh:`."""
         entered = self._is_pjit and entered_mesh() is not None
         return placed_by_entered() if entered else nullcontext()
 

@@ -42,6 +42,7 @@ class ShapeDtypeStruct:
     dtype: Any
     weak_type: bool
     manual_axis_type: Any
+    _placed: Any
 
     def __new__(cls, shape: Any = (), dtype: Any = None, **_: Any) -> Any:
         """One that stands for an array of keys is one of keys over what stands for their words."""
@@ -167,12 +168,12 @@ class ShapeDtypeStruct:
         Raises `ValueError` for a new sharding without a layout where there is a layout.
         """
         held, where = self._placed, parts.get("sharding")
-        if isinstance(held, Format) and held.layout is not None and where is not None:
-            if not isinstance(where, Format):
-                raise ValueError(
-                    "You are updating ShapeDtypeStruct with a sharding, but it has a layout, which "
-                    f"may not fit it: pass a Format instead, Format(layout, {where})"
-                )
+        unordered = where is not None and not isinstance(where, Format)
+        if unordered and isinstance(held, Format) and held.layout is not None:
+            raise ValueError(
+                "You are updating ShapeDtypeStruct with a sharding, but it has a layout, which "
+                f"may not fit it: pass a Format instead, Format(layout, {where})"
+            )
         return ShapeDtypeStruct(**{**self._parts(), **parts})
 
     def __len__(self) -> int:

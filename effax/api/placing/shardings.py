@@ -10,7 +10,13 @@ from effax.backends.xla.array import Array
 from effax.backends.xla.device import Device
 from effax.backends.xla.mesh import NamedSharding
 from effax.backends.xla.placement import Placement, Sharding, place
-from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, current_mesh, entered_mesh, placing_mesh
+from effax.effects.mesh import (
+    UNCONSTRAINED,
+    PartitionSpec,
+    current_mesh,
+    entered_mesh,
+    placing_mesh,
+)
 from effax.effects.rows.sharding import reshard, with_sharding_constraint
 from effax.effects.tree import flatten_axes, keystr, tree_flatten, tree_flatten_with_path
 from effax.effects.types import ShapedArray, str_long
@@ -158,9 +164,7 @@ def check_arguments(
     for i, (sharding, x) in enumerate(zip(asked, values, strict=True)):
         if sharding is None:
             continue
-        check_rank(
-            sharding, x.shape, lambda i=i: f"pjit arguments with pytree key path {names()[i]}"
-        )
+        check_rank(sharding, x.shape, partial(_pjit_argument, names, i))
         sharding.shard_shape(x.shape)
         if type(x) is Array and x.committed and not _alike(x.spec.placement, sharding.placement()):
             raise ValueError(
@@ -169,6 +173,10 @@ def check_arguments(
                 f"{str_long(x.type)}; move argument {names()[i]} by device_put, or leave "
                 "in_shardings out"
             )
+
+
+def _pjit_argument(names: Callable[[], Sequence[str]], i: int) -> str:
+    return f"pjit arguments with pytree key path {names()[i]}"
 
 
 def _alike(one: Placement, other: Placement) -> bool:
