@@ -492,9 +492,7 @@ hosts: Final[dict[Any, tuple[Spec, Any]]] = {}
 """The spec and the converter of a NumPy array, by settings, dtype and shape."""
 
 
-def device_put(
-    x: Any, where: Any = None, *, may_alias: bool = True, donate: bool = False
-) -> Array:
+def device_put(x: Any, where: Any = None, *, may_alias: bool = True, donate: bool = False) -> Array:
     """The array on a device (or platform, or placement), committed to it.
 
     Without `where` an array stays where it is and other values go to the default device. Without

@@ -214,6 +214,8 @@ def monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds:
     if found is None:
         return None, False
     effect, identity = found
+    if is_complex(dtypes[0]) and effect in _OF_REAL_NUMBERS:
+        return None, False
     return effect, _is_number(inits[0]) and bool(inits[0] == identity(dtypes[0]))
 
 
@@ -237,6 +239,7 @@ WINDOWS = {
     operators.max: (window.reduce_window_max, reduction.lowest),
     operators.min: (window.reduce_window_min, reduction.highest),
 }
+_OF_REAL_NUMBERS = (window.reduce_window_max, window.reduce_window_min)
 
 
 def _holds(dtype: Any, x: np.ndarray[Any, Any]) -> bool:

@@ -155,7 +155,7 @@ def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     >>> round(float(special.hyp1f1(1.0, 1.0, 1.0)), 3)
     2.718
     """
-    a, b, x = real("hyp1f1", a, b, x)
+    a, b, x = real("hyp1f1", *map(jnp.asarray, (a, b, x)))
     endless = jnp.isinf(b)  # then all terms but the first are 0
     value = _by_forward_mode(_kummer)(
         widened(a), widened(jnp.where(endless, 1, b)), widened(jnp.where(endless, 0, x))

@@ -151,7 +151,7 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
     >>> float(special.expn(2, 1.0))
     0.148...
     """
-    n, x = real("expn", n, x)
+    n, x = real("expn", jnp.asarray(n), jnp.asarray(x))
 
     @custom_jvp
     def function(n: Array, x: Array) -> Array:

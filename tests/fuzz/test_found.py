@@ -82,6 +82,8 @@ effax.jvp(jnp.fmin, (3.0, 2.0), (jnp.nan, 1.0))[1] | Array(1., dtype=float32, we
 jnp.bincount(jnp.array([-1])), jnp.bincount(jnp.zeros(0, int)) | (Array([1], dtype=int32), Array([], shape=(0,), dtype=int32))
 jnp.size(jnp.ones((2, 3)), [1, 0]), jnp.size(jnp.ones((2, 3)), axis=[0]) | (6, 2)
 jnp.linspace(-2, jnp.array([1.0, 9]), num=0, retstep=True)[1] | Array(nan, dtype=float32)
+jsp.special.hyp1f1([1.0], [2.0], [0.0]), jsp.special.expn([2], [0.0]) | (Array([1.], dtype=float32), Array([1.], dtype=float32))
+lax.reduce_window(jnp.array([1 + 2j, 1 - 3j, 3j]), complex(-jnp.inf), lax.max, (2,), (1,), "VALID") | Array([1.+2.j, 1.-3.j], dtype=complex64)
 jsp.linalg.lu_solve(jsp.linalg.lu_factor(2 * jnp.eye(2)), [1, 2]) | Array([0.5, 1. ], dtype=float32)
 jsp.special.bessel_jn([1, 2], v=0).shape | (1, 2)
 effax.jvp(jnp.fmax, (3.0, jnp.nan), (1.0, jnp.nan))[1] | Array(1., dtype=float32, weak_type=True)
