@@ -191,6 +191,15 @@ def is_symbolic(shape: Iterable[Any]) -> bool:
     return any([is_symbolic_length(n) for n in shape])
 
 
+def at_least_one(n: Any) -> Any:
+    """Return the greater of a length and 1; the length itself if it is never less.
+
+    >>> at_least_one(0), at_least_one(3)
+    (1, 3)
+    """
+    return n.operation("max", n, 1) if is_symbolic_length(n) else max(n, 1)
+
+
 def length(n: Any) -> Any:
     """Return a length as an int; a symbolic one stands for itself.
 

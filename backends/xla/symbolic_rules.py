@@ -93,8 +93,7 @@ def _slice(
 
 
 def _pad(w: Writer, types: Sequence[ShapedArray], x: Name, value: Name, *, config: Any) -> Name:
-    parts = [symbolic.vector(w, [c[i] for c in config]) for i in range(3)]
-    return w.simple("dynamic_pad", [x, value, *parts], types[0])
+    return symbolic.pad(w, x, value, types[0], config)
 
 
 _DYNAMIC: Final[dict[Effect, Callable[..., Any]]] = {

@@ -14,6 +14,7 @@ from effax.effects.frames import user_frame
 from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import source
 from effax.effects.rows import control
+from effax.effects.value import at_least_one
 from effax.interpreters.residual.recomputing import STRUCTURAL
 
 
@@ -63,11 +64,11 @@ def hoist(body: Program, consts: int) -> Hoisted | None:
 def hoisted_scan(attributes: dict[str, Any]) -> Program | None:
     """A scan as a program: what is the same in every step, then the scan; None if there is nothing.
 
-    A scan of no steps is left alone: what it would have done may have no derivative.
+    A scan that may have no steps is left alone: what it would have done may have no derivative.
     """
     body: Program = attributes["body"]
     n, m, length = attributes["consts"], attributes["carry"], attributes["length"]
-    if not length:
+    if at_least_one(length) is not length:
         return None
     key = "hoisted", tuple((k, v) for k, v in attributes.items() if k != "body")
     if key not in body.memo:

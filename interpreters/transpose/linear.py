@@ -22,7 +22,7 @@ from effax.effects.rows.control import call
 from effax.effects.rows.conversion import number
 from effax.effects.rows.sharding import cut_as, cut_to, explicit_mesh, open_all
 from effax.effects.types import ShapedArray, float0, tangent_dtype, typeof
-from effax.effects.value import Value, is_symbolic
+from effax.effects.value import Value, is_symbolic, is_symbolic_length
 from effax.interpreters.functor.varying import along, tracked
 
 rules: Final[dict[Effect, Callable[..., Any]]] = {}
@@ -279,7 +279,7 @@ def _beside(pieces: Sequence[Piece], type: ShapedArray) -> Any:
 
 def _zeros(like: Any, axis: int, length: int) -> Any:
     """Zeros with another length along an axis; None of no length."""
-    if not length:
+    if not is_symbolic_length(length) and not length:
         return None
     found = typeof(like)
     lengths = (*found.shape[:axis], length, *found.shape[axis + 1 :])

@@ -107,6 +107,17 @@ PROGRAMS = {
         [struct(B, N)],
         None,
     ),
+    "steps that may be none": (
+        lambda x: lax.scan(lambda c, r: (c + r.sum(), (c * r, r > 0)), 0.0, x[1:], reverse=True),
+        [struct(B, 3)],
+        None,
+    ),
+    "gradient of steps that may be none": (
+        effax.grad(lambda x: lax.scan(lambda c, r: (c * r.sum(), c), 1.0, x[1:])[0] * x[:1].sum()),
+        [struct(B, 3)],
+        "b, 3",
+    ),
+    "an accumulation": (jnp.logaddexp.accumulate, [struct(B)], "b"),
     "loop": (
         lambda x: lax.fori_loop(0, x.shape[0], lambda i, s: s + x[i] * i, jnp.zeros(3)),
         [struct(B, 3)],

@@ -23,7 +23,7 @@ from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import Tags
 from effax.effects.rows import control, indexing
 from effax.effects.types import ShapedArray, position_dtype
-from effax.effects.value import is_symbolic, is_symbolic_length
+from effax.effects.value import at_least_one, is_symbolic, is_symbolic_length
 
 _METADATA_CALL = "xla_metadata_call"
 _WRITES = {
@@ -205,7 +205,9 @@ def lower_scan(
     fixed, rest = operands[:consts], operands[consts:]
     init, xs = rest[:carry], rest[carry:]
     rows_of = [x.type.update(shape=x.shape[1:]) for x in xs]
-    xs = tuple(alone_in_bytes(w, x, x.shape[1:]) for x in xs)
+    # A row can't be cut out of a stack of none, not even in a turn that is never taken.
+    room = at_least_one(length) if is_symbolic_length(length) else length
+    xs = tuple(_lengthened(w, alone_in_bytes(w, x, x.shape[1:]), room) for x in xs)
     # A result that is kept for the gradient too is stacked once.
     stacked, place = _once_each(body.outputs[carry:])
     # With an int32 counter a loop of more turns than it can count would never end.
@@ -232,7 +234,7 @@ def lower_scan(
             i = w.simple("add", [i, w.constant(1, counter)], counter)
         return [i, *state]
 
-    made_of = [types[carry + i] for i in stacked]
+    made_of = [_of_length(types[carry + i], room) for i in stacked]
     if is_gpu(w):
         made_of = [t.update(dtype=whole(w, t.dtype)) for t in made_of]
     state: Sequence[Name] = [*init, *(_empty(w, t) for t in made_of)]
@@ -246,8 +248,28 @@ def lower_scan(
     for k in () if is_symbolic_length(length) else range(turns, length):
         at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
-    made = [converted(w, y, types[carry + i]) for y, i in zip(state[carry:], stacked, strict=True)]
+    made = [
+        converted(w, _shortened(w, y, length), types[carry + i])
+        for y, i in zip(state[carry:], stacked, strict=True)
+    ]
     return [*state[:carry], *(made[i] for i in place)]
+
+
+def _of_length(type: ShapedArray, length: Any) -> ShapedArray:
+    return type if type.shape[0] == length else type.update(shape=(length, *type.shape[1:]))
+
+
+def _lengthened(w: Writer, x: Name, length: Any) -> Name:
+    longer = _of_length(x.type, length)
+    if longer is x.type:
+        return x
+    more = [(0, n - m, 0) for n, m in zip(longer.shape, x.shape, strict=True)]
+    return w.symbolic.pad(w, x, w.constant(0, ShapedArray((), x.dtype)), longer, more)
+
+
+def _shortened(w: Writer, x: Name, length: Any) -> Name:
+    shorter = _of_length(x.type, length)
+    return x if shorter is x.type else w.symbolic.box(w, x, [0] * len(x.shape), shorter)
 
 
 def _once_each(atoms: Sequence[Any]) -> tuple[list[int], list[int]]:
