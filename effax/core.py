@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from effax.api.calling.scopes import ensure_compile_time_eval as ensure_compile_time_eval
-from effax.api.compiling.dimensions import greatest, smallest
 from effax.effects.handler import innermost
 from effax.effects.operand_classes import pytype_aval_mappings as pytype_aval_mappings
 from effax.effects.program import Atom as Atom
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray as ShapedArray
 from effax.effects.value import Value as Value
+from effax.effects.value import greatest, smallest
 from effax.extend.tracing import Trace as Trace
 from effax.extend.tracing import Tracer as Tracer
 from effax.keys.arrays import traced_part

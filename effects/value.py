@@ -191,13 +191,27 @@ def is_symbolic(shape: Iterable[Any]) -> bool:
     return any([is_symbolic_length(n) for n in shape])
 
 
-def at_least_one(n: Any) -> Any:
-    """Return the greater of a length and 1; the length itself if it is never less.
+def greatest(one: Any, other: Any) -> Any:
+    """Return the greater of two lengths; of symbolic ones, where neither always is, an expression.
 
-    >>> at_least_one(0), at_least_one(3)
-    (1, 3)
+    >>> greatest(0, 3)
+    3
     """
-    return n.operation("max", n, 1) if is_symbolic_length(n) else max(n, 1)
+    return _picked("max", max, one, other)
+
+
+def smallest(one: Any, other: Any) -> Any:
+    """Return the lesser of two lengths; of symbolic ones, where neither always is, an expression.
+
+    >>> smallest(0, 3)
+    0
+    """
+    return _picked("min", min, one, other)
+
+
+def _picked(name: str, pick: Any, one: Any, other: Any) -> Any:
+    symbolic = next((n for n in (one, other) if is_symbolic_length(n)), None)
+    return pick(one, other) if symbolic is None else symbolic.operation(name, one, other)
 
 
 def length(n: Any) -> Any:

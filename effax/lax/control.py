@@ -23,7 +23,7 @@ from effax.effects.rows.control import row_type
 from effax.effects.rows.state import Ref
 from effax.effects.tree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from effax.effects.types import ShapedArray, typeof
-from effax.effects.value import ArrayLike, is_symbolic, is_symbolic_length
+from effax.effects.value import ArrayLike, greatest, is_symbolic, is_symbolic_length
 from effax.interpreters.functor.masks import merge, pick
 from effax.interpreters.stage import Staged
 from effax.lax.branching import cond as cond
@@ -396,8 +396,6 @@ def fori_loop(
 def _steps(lower: Any, upper: Any, whole: bool) -> int | None:
     """Return the number of steps between known bounds; None where there is no end."""
     if is_symbolic((lower, upper)):
-        from effax.api.compiling.dimensions import greatest
-
         count: int = greatest(upper - lower, 0)
         return count
     if whole:

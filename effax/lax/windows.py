@@ -9,7 +9,7 @@ from typing import Any
 from effax.effects.rows import window
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
-from effax.effects.value import is_symbolic_length, length
+from effax.effects.value import greatest, length
 from effax.lax.folds import WINDOWS, folded, monoid
 from effax.operands.arguments import broadcast, strong
 
@@ -62,12 +62,7 @@ def padtype_to_pads(
     given = (map(length, numbers) for numbers in (in_shape, window_shape, window_strides))
     for n, size, stride in zip(*given, strict=True):
         total = (-(-n // stride) - 1) * stride + size - n
-        if is_symbolic_length(total):
-            from effax.api.compiling.dimensions import greatest
-
-            total = greatest(total, 0)
-        else:
-            total = max(total, 0)
+        total = greatest(total, 0)
         less, more = total // 2, total - total // 2
         pads.append((less, more) if word == "SAME" else (more, less))
     return pads

@@ -24,7 +24,15 @@ from effax.effects.types import (
     position_dtype,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike, Axis, OutSharding, Shape, is_symbolic_length
+from effax.effects.value import (
+    Array,
+    ArrayLike,
+    Axis,
+    OutSharding,
+    Shape,
+    is_symbolic,
+    is_symbolic_length,
+)
 from effax.keys.decorators import moves_keys
 from effax.numpy.creation import constant
 from effax.numpy.joining import concatenate
@@ -40,6 +48,7 @@ from effax.operands.arguments import (
     combine,
     concrete_int,
     listed,
+    number_of_elements,
     pick,
     shape_of,
     zeros_as,
@@ -383,6 +392,10 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     size, given = prod(lengths), prod(shape_of(a))
     if size == 0 or given == 0:
         return zeros_as(a, lengths)
+    if is_symbolic((size, given)):  # whether enough are laid end to end is hard to decide
+        places = effects.iota(dtype=position_dtype(given), shape=(size,), dimension=0)
+        turns = combine(elementwise.rem, places, cast(given, typeof(places).dtype))
+        return effects.reshape(pick(ravel(a), turns, 0), shape=lengths)
     flat = _tile(ravel(a), (-(-size // given),))
     return effects.reshape(effects.slice_axis(flat, 0, 0, size), shape=lengths)
 
@@ -446,6 +459,8 @@ def delete(
         from effax.numpy.conversion import asarray as made
 
         obj = made(obj) if obj else np.zeros(0, np.int32)
+    if is_symbolic_length(n):
+        return _delete_unknown(arr, _places_of_unknown(obj, n), axis)
     if isinstance(obj, slice):
         kept = np.delete(np.arange(n), obj)
     elif isinstance(obj, Carrier):
@@ -476,6 +491,31 @@ def delete(
     return _pick(arr, constant(kept.astype(np.int32)), axis)
 
 
+def _places_of_unknown(obj: Any, n: Any) -> Any:
+    """Different positions along an axis of a symbolic length, as `delete` takes them."""
+    places = None if isinstance(obj, slice | Carrier) else _known_places(obj)
+    if places is None or not is_integer(places.dtype) or len({*(places < 0).flat}) > 1:
+        raise ConcretizationTypeError(
+            f"delete: the axis has the symbolic length {n}, so that positions must be known "
+            f"integers, none of them or all negative, but obj is {obj!r}"
+        )
+    places = np.unique(places)
+    for place in places.tolist():
+        canonical_axis(place, n)  # raises where it is not surely one of them
+    return constant(places.astype(np.int32))
+
+
+def _from_front(places: Any, n: Any) -> Any:
+    """Positions of int32, of which negative ones count from the end of an axis of length n."""
+    ahead = combine(elementwise.add, places, number_of_elements(n, int32))
+    return selection.select_n(comparison.lt(places, 0), places, ahead)
+
+
+def _far(n: Any) -> int:
+    """The position for what is beyond the end of an axis of length n."""
+    return np.iinfo(np.int32).max if is_symbolic_length(n) else max(n, FAR)
+
+
 _RUNS = 8
 """The largest number of parts that `delete` puts together instead of picking elements."""
 
@@ -492,9 +532,8 @@ def _delete_unknown(arr: Any, places: Any, axis: int | None) -> Any:
     """Each kept element moves up by the number of places before it: found by sorting those."""
     (arr, axis), places = _along(arr, axis), ravel(places)
     n, count = shape_of(arr)[axis], shape_of(places)[0]
-    places = bounded(places, high=max(n, FAR))
-    negative = comparison.lt(places, 0)
-    places = selection.select_n(negative, places, elementwise.add(places, n))
+    places = bounded(places, high=_far(n))
+    places = _from_front(places, n)
     from effax.effects.rows.sorting import sort
 
     (ordered,) = sort(places, dimension=0, is_stable=True, num_keys=1)
@@ -542,7 +581,7 @@ def insert(
         raise ValueError(f"insert: positions must be integers, got {typeof(obj).dtype}")
     if not isinstance(obj, Carrier):
         # Beyond the array is at its end.
-        ends = np.clip(np.ravel(_known_places(obj)), -FAR, max(n, FAR))
+        ends = np.clip(np.ravel(_known_places(obj)), -FAR, _far(n))
         obj = constant(ends.astype(np.int32))
     return _insert(arr, obj, values, axis, scalar)
 
@@ -554,8 +593,8 @@ def _insert(arr: Any, places: Any, values: Any, axis: int | None, scalar: bool) 
     values = cast(values, typeof(arr).dtype, typeof(arr).weak_type)
     lengths = shape_of(arr)
     n = lengths[axis]
-    places = bounded(ravel(places), high=max(n, FAR))
-    places = selection.select_n(comparison.lt(places, 0), places, elementwise.add(places, n))
+    places = bounded(ravel(places), high=_far(n))
+    places = _from_front(places, n)
     rows = values if len(shape_of(values)) else reshape_values(values, (1,))
     if scalar:
         # A single position: all values are inserted there, along the first axis of the result.

@@ -28,7 +28,7 @@ from effax.effects.types import (
     is_integer,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, greatest, is_symbolic_length, smallest
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import moveaxis, ravel
 from effax.numpy.reductions import accumulator
@@ -51,8 +51,8 @@ from effax.operands.promoting import array, asarray, promote_dtypes, promote_dty
 def steps(x: Any, axis: int) -> Any:
     """Each element less the one before it."""
     n = shape_of(x)[axis]
-    later = shape.slice_axis(x, axis, min(1, n), n)
-    earlier = shape.slice_axis(x, axis, 0, max(n - 1, 0))
+    later = shape.slice_axis(x, axis, smallest(1, n), n)
+    earlier = shape.slice_axis(x, axis, 0, greatest(n - 1, 0))
     if is_bool(typeof(x).dtype):
         return comparison.ne(later, earlier)
     return elementwise.sub(later, earlier)
@@ -254,14 +254,15 @@ def trapezoid(
             width, y, axis = moveaxis(width, along, -1), moveaxis(y, axis, -1), -1
     axis = canonical_axis(axis, len(shape_of(y)))
     n = shape_of(y)[axis]
-    if len(shape_of(width)) == 0 and n >= 2:
+    if len(shape_of(width)) == 0 and not is_symbolic_length(n) and n >= 2:
         # One sum of the array in place is several times faster than a sum of pairs of neighbours.
         ends = [shape.squeeze(shape.slice_axis(y, axis, i, i + 1), (axis,)) for i in (0, n - 1)]
         inside = _sum(shape.slice_axis(y, axis, 1, n - 1), axis)
         total = elementwise.add(inside, elementwise.mul(elementwise.add(*ends), 0.5))
         return strong(combine(elementwise.mul, total, width))
     sums = elementwise.add(
-        shape.slice_axis(y, axis, min(1, n), n), shape.slice_axis(y, axis, 0, max(n - 1, 0))
+        shape.slice_axis(y, axis, smallest(1, n), n),
+        shape.slice_axis(y, axis, 0, greatest(n - 1, 0)),
     )
     if len(shape_of(width)) == 1:
         width = shape.expand_dims(width, [i for i in range(len(shape_of(y))) if i != axis])

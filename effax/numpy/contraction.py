@@ -21,7 +21,15 @@ from effax.effects.types import (
     is_unsigned,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, PrecisionLike
+from effax.effects.value import (
+    Array,
+    ArrayLike,
+    DTypeLike,
+    OutSharding,
+    PrecisionLike,
+    greatest,
+    smallest,
+)
 from effax.lax.contraction import canonical_precision, preferred, products
 from effax.numpy.pairwise import contract, diagonals, summed
 from effax.operands.arguments import BroadcastError, canonical_axis, cast, check_arrays, refuse_out
@@ -459,9 +467,9 @@ def _trace(a: ArrayLike, offset: int, axis1: int, axis2: int, dtype: Any) -> Arr
         raise ValueError(f"axis1 and axis2 cannot be same, but both are {first}")
     rows, columns = lengths[first], lengths[second]
     start = (max(-offset, 0), max(offset, 0))
-    count = max(min(rows - start[0], columns - start[1]), 0)
+    count = greatest(smallest(rows - start[0], columns - start[1]), 0)
     for at, axis in zip(start, (first, second), strict=True):
-        low = min(at, lengths[axis])
+        low = smallest(at, lengths[axis])
         a = shape.slice_axis(a, axis, low, low + count)
     names: list[Any] = [f"axis{i}" for i in range(n)]
     names[second] = names[first]

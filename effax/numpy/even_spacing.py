@@ -20,6 +20,7 @@ from effax.effects.types import (
     is_inexact,
     is_integer,
     real_dtype,
+    typeof,
     user_dtype,
 )
 from effax.effects.value import (
@@ -28,6 +29,7 @@ from effax.effects.value import (
     DTypeLike,
     OutSharding,
     Value,
+    greatest,
     is_symbolic,
     is_symbolic_length,
 )
@@ -92,7 +94,13 @@ def arange(
     first, last, by = given[0], given[1], 1 if given[2] is None else given[2]
     if by == 0:
         raise ZeroDivisionError("arange: step must not be zero")
-    if is_integer(kind) and is_symbolic((first, last, by)):
+    if is_symbolic((first, last, by)):
+        for x in (first, last, by):
+            if not is_symbolic_length(x) and not is_integer(typeof(x).dtype):
+                raise TypeError(
+                    f"arange: beside a symbolic length, start, stop and step must be integers, "
+                    f"but one is {x!r}; compute with an arange of integers"
+                )
         return on_device(_symbolic_arange(first, last, by, kind), device)
     if not _counted(first, last, by, kind):
         return constant(_host_arange(first, last, by, kind), device)
@@ -123,8 +131,6 @@ def _counted(first: Any, last: Any, by: Any, dtype: Any) -> bool:
 
 def _symbolic_arange(first: Any, last: Any, by: Any, dtype: Any) -> Any:
     """`arange` of symbolic lengths; the number of elements is one too."""
-    from effax.api.compiling.dimensions import greatest
-
     count = greatest(0, -((first - last) // by))
     result = shape.iota(dtype=dtype, shape=(count,), dimension=0)
     if is_symbolic_length(by) or by != 1:

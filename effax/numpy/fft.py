@@ -22,7 +22,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
+from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike, smallest
 from effax.operands.arguments import canonical_axes, canonical_axis, on_device, strong
 from effax.operands.promoting import arraylike
 
@@ -71,10 +71,9 @@ def _scale(name: str, norm: str | None, inverse: bool, count: int) -> float:
 
 def _resized(x: Array, axis: int, length: int) -> Array:
     """The array cut, or filled up with zeros, to a length along an axis."""
-    have = typeof(x).shape[axis]
-    if have >= length:
-        return shape.slice_axis(x, axis, 0, length)
-    return shape.pad_axis(x, axis, 0, length - have)
+    kept = smallest(typeof(x).shape[axis], length)
+    cut = shape.slice_axis(x, axis, 0, kept)
+    return cut if kept is length else shape.pad_axis(cut, axis, 0, length - kept)
 
 
 def _transform(

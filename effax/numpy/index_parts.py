@@ -18,7 +18,7 @@ from effax.effects.errors import InconclusiveDimensionOperation, NonConcreteBool
 from effax.effects.handler import Carrier
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import int32, is_integer, typeof
-from effax.effects.value import Value, is_symbolic, is_symbolic_length, length
+from effax.effects.value import Value, greatest, is_symbolic, is_symbolic_length, length, smallest
 from effax.operands.arguments import cast
 from effax.operands.promoting import asarray, held, positions_array
 
@@ -235,8 +235,6 @@ def span(part: slice, n: int) -> Span:
 
 def _symbolic_span(bounds: Sequence[Any], n: Any) -> Span:
     """A slice of an axis where its length or a bound is symbolic, as `slice.indices` has it."""
-    from effax.api.compiling.dimensions import greatest, smallest
-
     start, stop, step = bounds
     step = 1 if step is None else step
     ahead = step > 0

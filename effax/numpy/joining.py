@@ -13,7 +13,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.rows import shape as effects
 from effax.effects.types import typeof
-from effax.effects.value import Array, ArrayLike, DTypeLike, Value
+from effax.effects.value import Array, ArrayLike, DTypeLike, Value, greatest, smallest
 from effax.keys.decorators import moves_keys
 from effax.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape_values
 from effax.operands.arguments import (
@@ -310,8 +310,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
             )
         ends = [sum(widths[: i + 1]) for i in range(places)]
         places = tuple(ends[:-1])
-    bounds = tuple(min(p + size if p < 0 else p, size) for p in places)
-    bounds = tuple(max(p, 0) for p in bounds)
+    bounds = tuple(smallest(p + size if p < 0 else p, size) for p in places)
+    bounds = tuple(greatest(p, 0) for p in bounds)
     return _parts(ary, bounds, axis)
 
 
@@ -319,7 +319,7 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
 def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
     size = shape_of(ary)[axis]
     return [
-        effects.slice_axis(ary, axis, a, max(a, b))
+        effects.slice_axis(ary, axis, a, greatest(a, b))
         for a, b in zip((0, *bounds), (*bounds, size), strict=True)
     ]
 

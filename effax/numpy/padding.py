@@ -18,6 +18,7 @@ from effax.operands.arguments import (
     check_arrays,
     combine,
     is_static,
+    number_of_elements,
     shape_of,
 )
 
@@ -213,7 +214,8 @@ def _statistic(near: Any, axis: int, mode: str) -> Any:
     else:
         wide = cast(near, inexact_dtype(dtype))
         if mode == "mean":
-            result = elementwise.div(reduction.reduce_sum(wide, axes=(axis,)), float(n))
+            total = reduction.reduce_sum(wide, axes=(axis,))
+            result = combine(elementwise.div, total, number_of_elements(n, typeof(total).dtype))
         else:
             (ordered,) = sorting.sort(wide, dimension=axis, is_stable=True, num_keys=1)
             low = effects.slice_axis(ordered, axis, (n - 1) // 2, (n - 1) // 2 + 1)

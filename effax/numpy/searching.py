@@ -16,7 +16,7 @@ from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.rows import comparison, cumulative, elementwise, indexing, selection, shape
 from effax.effects.types import default_position_dtype, position_dtype, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, greatest
 from effax.keys.decorators import moves_keys
 from effax.numpy.joining import stack
 from effax.numpy.manipulation import ravel
@@ -26,7 +26,9 @@ from effax.operands.arguments import (
     canonical_axis,
     cast,
     check_arrays,
+    combine,
     concrete_int,
+    number_of_elements,
     pick,
     shape_of,
 )
@@ -150,7 +152,9 @@ def _unravelled(
     )
     results, stride = [], 1
     for n, fill in zip(reversed(lengths), reversed(fills), strict=True):
-        position = elementwise.rem(elementwise.div(flat, stride or 1), n or 1)
+        stride, n = greatest(stride, 1), greatest(n, 1)
+        position = combine(elementwise.div, flat, number_of_elements(stride, kind))
+        position = combine(elementwise.rem, position, number_of_elements(n, kind))
         # Where nothing is found room for, no fill promotes the places.
         padding, position = promote_dtypes(fill if size else 0, position)
         padding = broadcast(padding, (size,))

@@ -9,7 +9,7 @@ from effax.eager.whole import whole
 from effax.effects.rows import comparison, elementwise, logical, selection, shape
 from effax.effects.rows.sorting import sort
 from effax.effects.types import bool_, int32, is_complex, is_inexact, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, greatest, is_symbolic_length, smallest
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel, reshape_values
 from effax.numpy.reductions import sum
@@ -82,12 +82,14 @@ def isin(
     n, m = prod(shape_of(x)), shape_of(others)[0]
     if n == 0 or m == 0:
         return shape.full(shape_of(x), invert, "bool")
-    if method == "compare_all" or (method == "auto" and (m < 64 or is_complex(typeof(x).dtype))):
+    # Of a symbolic length that may be 0 there may be nothing to search.
+    few = greatest(m, 1) is not m if is_symbolic_length(m) else m < 64
+    if method == "compare_all" or (method == "auto" and (few or is_complex(typeof(x).dtype))):
         found = _among_all(x, others)
     else:
         (ordered,) = sort(others, dimension=0, is_stable=True, num_keys=1)
         near = searchsorted(ordered, x, method="scan")
-        found = comparison.eq(pick(ordered, elementwise.min(near, m - 1), 0), x)
+        found = comparison.eq(pick(ordered, near, 0), x)
     return strong(logical.not_(found) if invert else found)
 
 
@@ -208,10 +210,11 @@ def _lone_ones(one: Any, other: Any) -> tuple[Any, Any]:
     both = shape.concatenate(one, other, axis=0)
     (values,) = sort(both, dimension=0, is_stable=True, num_keys=1)
     n = shape_of(values)[0]
-    edge = shape.full((min(n, 1),), True, bool_)
-    left, right = (shape.slice_axis(values, 0, i, max(n - 1, 0) + i) for i in (0, min(n, 1)))
+    edge = shape.full((smallest(n, 1),), True, bool_)
+    starts, pairs = (0, smallest(n, 1)), greatest(n - 1, 0)
+    left, right = (shape.slice_axis(values, 0, i, pairs + i) for i in starts)
     differs = shape.concatenate(edge, comparison.ne(left, right), edge, axis=0)
-    before, after = (shape.slice_axis(differs, 0, i, n + i) for i in (0, min(n, 1)))
+    before, after = (shape.slice_axis(differs, 0, i, n + i) for i in starts)
     return values, logical.and_(before, after)
 
 

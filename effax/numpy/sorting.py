@@ -16,8 +16,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike
-from effax.lax.slicing import position
+from effax.effects.value import Array, ArrayLike, DTypeLike, is_symbolic_length
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel
 from effax.operands.arguments import (
@@ -335,9 +334,13 @@ def _by_bisection(a: Any, v: Any, side: str, unrolled: bool) -> Any:
         return selection.select_n(behind, low, middle), selection.select_n(behind, middle, high)
 
     # A range that starts at 0 loses at least half of its places each time, until none is left.
-    steps = n.bit_length()
     dtype = position_dtype(n)
-    bounds = tuple(broadcast(position(x, dtype), lengths) for x in (0, n))
+    if is_symbolic_length(n):
+        steps = elementwise.sub(8 * dtype.itemsize, logical.clz(cast(n, dtype)))
+        unrolled = False
+    else:
+        steps = n.bit_length()
+    bounds = tuple(broadcast(cast(x, dtype), lengths) for x in (0, n))
     if unrolled:
         for i in range(steps):
             bounds = halve(i, bounds)

@@ -21,7 +21,7 @@ from effax.effects.types import (
     real_dtype,
     typeof,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike
+from effax.effects.value import Array, ArrayLike, DTypeLike, greatest
 from effax.lax.contraction import canonical_precision
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import atleast_2d, squeeze
@@ -381,7 +381,7 @@ def cov(
     weights = _observation_weights(fweights, aweights, n, kind)
     if weights is None:
         centre = mean(x, 1, keepdims=True)
-        number: Any = shape.scalar(n - ddof if n > ddof else 0, real_dtype(kind))
+        number: Any = cast(greatest(n - ddof, 0), real_dtype(kind))
     else:
         total = sum(weights)
         centre = elementwise.div(

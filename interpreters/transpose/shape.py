@@ -7,7 +7,7 @@ from typing import Any
 
 from effax.effects.rows import elementwise, reduction, shape
 from effax.effects.types import typeof
-from effax.effects.value import at_least_one
+from effax.effects.value import greatest
 from effax.interpreters.transpose.linear import Linear, is_linear, rule, unary, value_type
 
 
@@ -87,7 +87,7 @@ def slice_transpose(
     given = typeof(ct).shape
     for i, n in enumerate(x.shape):
         step = strides[i] if strides else 1
-        reach = start[i] + given[i] + (at_least_one(given[i]) - 1) * (step - 1)
+        reach = start[i] + given[i] + (greatest(given[i], 1) - 1) * (step - 1)
         config.append((start[i], n - reach, step - 1))
     return shape.pad(ct, shape.scalar(0, x.dtype), config=tuple(config))
 

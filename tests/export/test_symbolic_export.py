@@ -255,6 +255,36 @@ OPERATIONS = {
         lambda x: jnp.ones((effax.core.max_dim(x.shape[0], 3), effax.core.min_dim(x.shape[0], 3))),
         [struct(B)],
     ),
+    "positions of what is not zero": (
+        lambda x: (jnp.nonzero(x > 0, size=3, fill_value=7), jnp.argwhere(x, size=x.shape[0])),
+        [struct(B, N)],
+    ),
+    "members": (
+        lambda x, y: (jnp.isin(x, y), jnp.isin(x + 0j, y), jnp.setxor1d(x, y, size=5)),
+        [ints(4), ints(B)],
+    ),
+    "splits": (lambda x: (*jnp.split(x, [1]), *jnp.split(x, [-1])), [struct(B, 3)]),
+    "elements left out or put in": (
+        lambda x: (jnp.delete(x, 0), jnp.delete(x, -1), jnp.insert(x, np.array([0, -1]), 2.0)),
+        [struct(B)],
+    ),
+    "sums along diagonals": (lambda x: (jnp.trace(x), jnp.trace(x, offset=-1)), [struct(B, N)]),
+    "integrals": (lambda x: (jnp.trapezoid(x), jnp.trapezoid(x, axis=0)), [struct(B, N)]),
+    "covariances": (jnp.cov, [struct(3, B)]),
+    "Fourier transforms of other lengths": (
+        lambda x: (jnp.fft.fft(x, 4).real, jnp.fft.rfft(x, 2).imag),
+        [struct(B)],
+    ),
+    "padding by the mean": (lambda x: jnp.pad(x, 1, mode="mean"), [struct(B)]),
+    "elements repeated": (lambda x: jnp.resize(x, (2, 5)), [struct(B, 3)]),
+    "places among sorted numbers": (
+        lambda x, y: jnp.searchsorted(jnp.sort(x), y, side="right"),
+        [struct(B), struct(N)],
+    ),
+    "larger images": (
+        lambda x: effax.image.resize(x, (2 * x.shape[0], 3), "linear"),
+        [struct(B, 4)],
+    ),
 }
 
 

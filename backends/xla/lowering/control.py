@@ -23,7 +23,7 @@ from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import Tags
 from effax.effects.rows import control, indexing
 from effax.effects.types import ShapedArray, position_dtype
-from effax.effects.value import at_least_one, is_symbolic, is_symbolic_length
+from effax.effects.value import greatest, is_symbolic, is_symbolic_length
 
 _METADATA_CALL = "xla_metadata_call"
 _WRITES = {
@@ -206,7 +206,7 @@ def lower_scan(
     init, xs = rest[:carry], rest[carry:]
     rows_of = [x.type.update(shape=x.shape[1:]) for x in xs]
     # A row can't be cut out of a stack of none, not even in a turn that is never taken.
-    room = at_least_one(length) if is_symbolic_length(length) else length
+    room = greatest(length, 1) if is_symbolic_length(length) else length
     xs = tuple(_lengthened(w, alone_in_bytes(w, x, x.shape[1:]), room) for x in xs)
     # A result that is kept for the gradient too is stacked once.
     stacked, place = _once_each(body.outputs[carry:])

@@ -389,20 +389,3 @@ def length_of(terms: Terms, scope: Any) -> Length:
 def value_of(length: Length, lengths: Mapping[str, int]) -> int:
     """Return what a length is for numbers of the unknowns."""
     return length.value(lengths) if isinstance(length, Dimension) else int(length)
-
-
-def greatest(left: Length, right: Length) -> Length:
-    """Return the greater of two lengths, or the expression `max` of them."""
-    return _picked("max", left, right)
-
-
-def smallest(left: Length, right: Length) -> Length:
-    """Return the lesser of two lengths, or the expression `min` of them."""
-    return _picked("min", left, right)
-
-
-def _picked(name: str, left: Length, right: Length) -> Length:
-    for x in (left, right):
-        if isinstance(x, Dimension):
-            return x.operation(name, left, right)
-    return OPERATIONS[name](left, right)
