@@ -55,7 +55,7 @@ _AS_EVER: Final = frozenset(
         *(reduction.argmax, reduction.argmin, selection.select_n, selection.clamp, sorting.sort),
         *(shape.transpose, shape.concatenate, shape.rev, shape.dimension_as_value),
         *(linalg.cholesky, linalg.triangular_solve, linalg.lu, linalg.pivots_to_permutation),
-        *(linalg.qr, linalg.eigh, linalg.svd, linalg.eig, condensed.reflections),
+        *(linalg.qr, linalg.eigh, linalg.svd, linalg.eig, condensed.reflections, condensed.schur),
         *(solving.linear_solve, random.threefry2x32),
     }
 )

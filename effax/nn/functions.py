@@ -31,8 +31,10 @@ from effax.operands.arguments import (
     canonical_axes,
     cast,
     check_arrays,
+    combine,
     common_shape,
     known_index,
+    number_of_elements,
     strong,
 )
 from effax.operands.promoting import (
@@ -373,11 +375,12 @@ def _mean(x: ArrayLike, axes: tuple[int, ...], where: Any) -> Array:
     """The mean over axes, of narrow floats computed in float32."""
     wide = widened(x)
     total = _over(reduction.reduce_sum, _masked(wide, where, 0.0), axes)
-    count: Any = float(math.prod(typeof(x).shape[i] for i in axes))
+    number = math.prod(typeof(x).shape[i] for i in axes)
+    count: Any = number_of_elements(number, typeof(total).dtype)
     if where is not None:
         ones = conversion.convert_element_type(_mask(where, x), dtype=typeof(wide).dtype)
         count = _over(reduction.reduce_sum, ones, axes)
-    return rounded(elementwise.div(total, count), x)
+    return rounded(combine(elementwise.div, total, count), x)
 
 
 def one_hot(

@@ -151,7 +151,10 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
     check_arrays("roll", a)
     if axis is not None and isinstance(axis, list):
         axis = tuple(axis)
-    if type(shift) is int or (isinstance(shift, tuple) and all(type(s) is int for s in shift)):
+    if all(
+        type(s) is int or is_symbolic_length(s)
+        for s in (shift if isinstance(shift, tuple) else (shift,))
+    ):
         return _roll_static(a, shift, axis)
     # Each keeps its dtype: in a common one of 32 bits the largest of uint32 would be others.
     shifts: tuple[Any, ...] = (shift,)
@@ -225,12 +228,19 @@ def _rolled_by(a: Any, shift: Any, axis: int) -> Any:
         shift = cast(shift, default_int())
     if bit_width(typeof(shift).dtype) < bit_width(counting):
         shift = cast(shift, counting)
-    rest = cast(elementwise.rem(shift, n), counting)
+    number = number_of_elements(n, counting)
+    rest = cast(
+        combine(elementwise.rem, shift, number_of_elements(n, typeof(shift).dtype)), counting
+    )
     places = elementwise.sub(
         effects.iota(dtype=counting, shape=(n,), dimension=0), broadcast(rest, (n,))
     )
-    for off, by in ((comparison.lt(places, 0), n), (comparison.ge(places, n), -n)):
-        places = selection.select_n(off, places, elementwise.add(places, by))
+    places = selection.select_n(
+        comparison.lt(places, 0), places, combine(elementwise.add, places, number)
+    )
+    places = selection.select_n(
+        combine(comparison.ge, places, number), places, combine(elementwise.sub, places, number)
+    )
     return pick(a, places, axis)
 
 

@@ -22,7 +22,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike, smallest
+from effax.effects.value import Array, ArrayLike, DeviceLike, DTypeLike
 from effax.operands.arguments import canonical_axes, canonical_axis, on_device, strong
 from effax.operands.promoting import arraylike
 
@@ -67,13 +67,6 @@ def _scale(name: str, norm: str | None, inverse: bool, count: int) -> float:
     if norm == "forward":
         return float(count) if inverse else 1 / count
     return 1.0
-
-
-def _resized(x: Array, axis: int, length: int) -> Array:
-    """The array cut, or filled up with zeros, to a length along an axis."""
-    kept = smallest(typeof(x).shape[axis], length)
-    cut = shape.slice_axis(x, axis, 0, kept)
-    return cut if kept is length else shape.pad_axis(cut, axis, 0, length - kept)
 
 
 def _transform(
@@ -123,7 +116,7 @@ def _transform(
         raise ValueError(f"Invalid number of FFT data points ({min(lengths)}) specified.")
     for i, n in enumerate(lengths):
         last_of_half = kind == "IRFFT" and i == len(lengths) - 1
-        x = _resized(x, first + i, n // 2 + 1 if last_of_half else n)
+        x = shape.resize_axis(x, first + i, n // 2 + 1 if last_of_half else n)
     x = _by_threes(x, kind, lengths)
     scale = _scale(name, norm, kind in ("IFFT", "IRFFT"), prod(lengths))
     if scale != 1:

@@ -17,7 +17,7 @@ from effax.effects.rows.complex import complex as complex_of
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import mul
 from effax.effects.types import bit_width, finfo, float32, is_complex, real_dtype, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, greatest
 from effax.lax import linalg
 from effax.lax.decompositions import solve as solve_systems
 from effax.lax.shapes import broadcast_shapes, repeated
@@ -194,8 +194,9 @@ def _adjugate_product(x: Array, b: Array) -> tuple[Array, Array]:
     factors, pivots, permutation = linalg.lu(x)
     n = x.shape[-1]
     diagonal = matrices.diagonal(factors)
-    partial = jnp.cumprod(diagonal, axis=-1) * _parity(pivots, x.dtype)[..., None]
-    value, others = partial[..., -1], partial[..., n - 2]
+    parity = _parity(pivots, x.dtype)[..., None]
+    partial = jnp.concatenate([parity, parity * jnp.cumprod(diagonal, axis=-1)], axis=-1)
+    value, others = partial[..., n], partial[..., n - 1]
     row, column = (lax.broadcasted_iota("int32", x.shape, x.ndim - i) == n - 1 for i in (2, 1))
     scaled = jnp.where(row & column, (1 / others)[..., None, None], factors)
     y = matrices.take_rows(b, permutation)
@@ -268,7 +269,7 @@ def pinv(
     if m == 0 or n == 0:
         return jnp.zeros((*x.shape[:-2], n, m), x.dtype)
     if rtol is None:
-        rtol = 10.0 * max(m, n) * float(finfo(x.dtype).eps)
+        rtol = 10.0 * greatest(m, n) * float(finfo(x.dtype).eps)
     if hermitian:
         x = (x + matrices.adjoint(x)) / 2
     bounds = jnp.asarray(rtol, dtype=real_dtype(x.dtype))
@@ -337,7 +338,7 @@ def matrix_rank(
     s = svd(x, full_matrices=False, compute_uv=False, hermitian=hermitian)
     if tol is None:
         if rtol is None:
-            rtol = max(x.shape[-2:]) * float(finfo(s.dtype).eps)
+            rtol = greatest(*x.shape[-2:]) * float(finfo(s.dtype).eps)
         tol = jnp.max(s, axis=-1) * rtol
     bound = jnp.asarray(tol)
     return jnp.sum(s > jnp.expand_dims(bound, bound.ndim), axis=-1)
@@ -419,7 +420,7 @@ def _lstsq(a: ArrayLike, b: ArrayLike, rcond: Any) -> tuple[Array, Array, Array,
         found = jnp.zeros((x.shape[1], right.shape[1]), x.dtype)
     else:
         if rcond is None:
-            rcond = eps * max(x.shape)
+            rcond = eps * greatest(*x.shape)
         else:
             rcond = jnp.where(jnp.asarray(rcond) < 0, eps, rcond)
         rcond = jnp.asarray(rcond, dtype=real_dtype(x.dtype))

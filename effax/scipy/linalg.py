@@ -9,7 +9,7 @@ from effax import lax
 from effax.eager.whole import whole
 from effax.effects import matrices
 from effax.effects.rows import shape
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, smallest
 from effax.lax import linalg
 from effax.lax.decompositions import solve as solve_systems
 from effax.lax.factors import lu_solve as solve_factored
@@ -361,7 +361,7 @@ def lu(
     """
     (x,) = floats_or_lists("scipy.linalg.lu", a)
     m, n = x.shape[-2:]
-    k = min(m, n)
+    k = smallest(m, n)
     factors, _, permutation = linalg.lu(x)
     places = lax.broadcasted_iota(permutation.dtype, (*x.shape[:-2], m, m), x.ndim - 2)
     p = jnp.real((permutation[..., None, :] == places).astype(x.dtype))

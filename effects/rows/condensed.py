@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from effax.effects.effect import Effect
 from effax.effects.rows.linalg import batch_of, matrix_lengths
 from effax.effects.types import ShapedArray, int32, real_dtype
+from effax.effects.value import greatest, smallest
 
 FAMILY = "condensed"
 
@@ -32,7 +33,7 @@ conjugate eigenvalues.
 
 def _hessenberg_type(x: ShapedArray) -> Sequence[ShapedArray]:
     n, _ = matrix_lengths("hessenberg", x, square=True)
-    return [x, batch_of(x, max(n - 1, 0))]
+    return [x, batch_of(x, greatest(n - 1, 0))]
 
 
 hessenberg = Effect("hessenberg", family=FAMILY, typing=_hessenberg_type, multiple=True)
@@ -46,7 +47,7 @@ for their first elements, 1; and the factors of the reflections.
 def _tridiagonal_type(x: ShapedArray, *, lower: bool) -> Sequence[ShapedArray]:
     n, _ = matrix_lengths("tridiagonal", x, square=True)
     real = real_dtype(x.dtype)
-    short = max(n - 1, 0)
+    short = greatest(n - 1, 0)
     return [
         x,
         batch_of(x, n, dtype=real),
@@ -65,7 +66,7 @@ the factors of the reflections. Only the lower (or upper) triangle is read.
 
 def _reflections_type(x: ShapedArray) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("reflections", x)
-    return [x, batch_of(x, min(m, n))]
+    return [x, batch_of(x, smallest(m, n))]
 
 
 reflections = Effect("reflections", family=FAMILY, typing=_reflections_type, multiple=True)
@@ -78,7 +79,7 @@ the second result has the factors of the reflections.
 
 def _pivoted_qr_type(x: ShapedArray, *, full_matrices: bool) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("pivoted_qr", x)
-    k = m if full_matrices else min(m, n)
+    k = m if full_matrices else smallest(m, n)
     return [batch_of(x, m, k), batch_of(x, k, n), batch_of(x, n, dtype=int32)]
 
 

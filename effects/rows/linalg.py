@@ -26,6 +26,7 @@ from effax.effects.types import (
     is_inexact,
     real_dtype,
 )
+from effax.effects.value import smallest
 
 FAMILY = "linalg"
 
@@ -99,7 +100,7 @@ triangle of a is read, and not its diagonal if that is `unit_diagonal`.
 
 def _lu_type(x: ShapedArray) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("lu", x)
-    return [x, batch_of(x, min(m, n), dtype=int32)]
+    return [x, batch_of(x, smallest(m, n), dtype=int32)]
 
 
 lu = Effect("lu", family=FAMILY, typing=_lu_type, multiple=True)
@@ -131,7 +132,7 @@ pivots_to_permutation = Effect(
 
 def _qr_type(x: ShapedArray, *, full_matrices: bool) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("qr", x)
-    k = m if full_matrices else min(m, n)
+    k = m if full_matrices else smallest(m, n)
     return [batch_of(x, m, k), batch_of(x, k, n)]
 
 
@@ -155,7 +156,7 @@ def _svd_type(
     x: ShapedArray, *, full_matrices: bool, compute_uv: bool, by_qr: bool = False
 ) -> Sequence[ShapedArray]:
     m, n = matrix_lengths("svd", x)
-    k = min(m, n)
+    k = smallest(m, n)
     values = batch_of(x, k, dtype=real_dtype(x.dtype))
     if not compute_uv:
         return [values]

@@ -13,7 +13,7 @@ from effax.effects.dtypes import canonical_dtype
 from effax.effects.effect import Effect
 from effax.effects.facts import LINEAR, SOUND, SPREADING, STILL
 from effax.effects.types import ShapedArray, typeof
-from effax.effects.value import is_symbolic_length
+from effax.effects.value import is_symbolic_length, smallest
 
 Config = tuple[tuple[int, int, int], ...]
 
@@ -268,6 +268,13 @@ def pad_axis(x: Any, axis: int, low: int, high: int, interior: int = 0, value: A
     type = typeof(x)
     config = tuple((low, high, interior) if i == axis else (0, 0, 0) for i in range(type.ndim))
     return pad(x, scalar_of(value, type), config=config)
+
+
+def resize_axis(x: Any, axis: int, length: Any) -> Any:
+    """The array cut, or filled up with zeros, to a length along an axis."""
+    kept = smallest(typeof(x).shape[axis], length)
+    cut = slice_axis(x, axis, 0, kept)
+    return cut if kept is length else pad_axis(cut, axis, 0, length - kept)
 
 
 def cut_axis(x: Any, axis: int, pieces: int) -> Any:

@@ -35,6 +35,7 @@ from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.elementwise import add, mul, neg, sub
 from effax.effects.rows.selection import select_n
 from effax.effects.types import int32, is_complex, typeof
+from effax.effects.value import smallest
 from effax.interpreters.jvp.dual import rule, total
 
 
@@ -123,7 +124,7 @@ def lu_jvp(primals: list[Any], tangents: list[Any]) -> Any:
     if da is None:
         return [x, pivots], [None, None]
     m, n = typeof(x).shape[-2:]
-    k = min(m, n)
+    k = smallest(m, n)
     batch = typeof(x).ndim - 2
     moved = take_rows(da, linalg.pivots_to_permutation(pivots, size=m))
     below = shape.slice_axis(x, batch + 1, 0, k)

@@ -281,6 +281,29 @@ OPERATIONS = {
         lambda x, y: jnp.searchsorted(jnp.sort(x), y, side="right"),
         [struct(B), struct(N)],
     ),
+    "products of factors": (
+        lambda x: (
+            (lambda q, r: q @ r)(*jnp.linalg.qr(x)),
+            (lambda u, s, v: (u * s) @ v)(*jnp.linalg.svd(x, full_matrices=False)),
+            (lambda p, low, up: p @ low @ up)(*effax.scipy.linalg.lu(x)),
+            (lambda t, z: z @ t @ z.T)(*effax.scipy.linalg.schur(x @ x.T)),
+        ),
+        [struct(B, N)],
+    ),
+    "derivatives of determinants": (effax.grad(jnp.linalg.det), [struct(B, B)]),
+    "pseudo-inverses": (lambda x: (jnp.linalg.pinv(x), jnp.linalg.matrix_rank(x)), [struct(B, 3)]),
+    "rolled by lengths": (
+        lambda x: (jnp.fft.fftshift(x), jnp.roll(x, jnp.array([2, -3]), (0, 1))),
+        [struct(B, N)],
+    ),
+    "standardized": (
+        lambda x: (
+            nn.standardize(x),
+            nn.standardize(x, mean=0.5),
+            effax.scipy.stats.sem(x, ddof=0),
+        ),
+        [struct(B, N)],
+    ),
     "larger images": (
         lambda x: effax.image.resize(x, (2 * x.shape[0], 3), "linear"),
         [struct(B, 4)],

@@ -23,6 +23,7 @@ from effax.effects.effect import Effect
 from effax.effects.matrices import identity_like
 from effax.effects.rows import condensed, shape
 from effax.effects.types import ShapedArray, int32, is_complex
+from effax.effects.value import smallest
 
 
 @rule(condensed.schur)
@@ -110,7 +111,7 @@ def lower_pivoted_qr(
         order = w.performed(lambda x: _first_order(x, order_type), x)
         return [w.performed(identity_like, w.constant(0, q_type)), w.constant(0, r_type), order]
     own = x.type.strong()
-    taus = own.update(shape=(*x.shape[:-2], min(x.shape[-2:])))
+    taus = own.update(shape=(*x.shape[:-2], smallest(*x.shape[-2:])))
     if w.platform == "cpu":
         packed, tau, order = _pivoted_by_lapack(w, [own, order_type, taus], x)
     else:

@@ -30,6 +30,7 @@ from effax.effects.rows.elementwise import add, is_finite
 from effax.effects.rows.logical import and_
 from effax.effects.rows.selection import select_n
 from effax.effects.types import ShapedArray, int32, is_complex, real_dtype, typeof
+from effax.effects.value import smallest
 from effax.interpreters.stage import stage
 
 
@@ -184,7 +185,7 @@ def _exchange_in_batch(i: Any, order: Any, pivot: Any) -> list[Any]:
 
 def reflections(w: Writer, effect: Any, x: Name) -> tuple[Name, Name]:
     """Householder's reflections of a matrix below its r, and their factors."""
-    taus = x.type.update(shape=(*x.shape[:-2], min(x.shape[-2:])), weak_type=False)
+    taus = x.type.update(shape=(*x.shape[:-2], smallest(*x.shape[-2:])), weak_type=False)
     if w.platform == "tpu":
         return linalg_tpu.reflections(w, effect, x, taus)
     require_lapack(w, effect)
@@ -222,12 +223,9 @@ def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
     """The array cut, or filled up with zeros, to a length along an axis."""
     from effax.effects.rows import shape
 
-    have = x.shape[axis]
-    if have == length:
+    if x.shape[axis] == length:
         return x
-    if have > length:
-        return w.performed(lambda a: shape.slice_axis(a, axis, 0, length), x)
-    return w.performed(lambda a: shape.pad_axis(a, axis, 0, length - have), x)
+    return w.performed(lambda a: shape.resize_axis(a, axis, length), x)
 
 
 @rule(linalg.eigh)
@@ -259,7 +257,7 @@ def lower_svd(
         require_lapack(w, linalg.svd)
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
-    k = min(m, n)
+    k = smallest(m, n)
     values = x.type.strong().update(shape=(*x.shape[:-2], k), dtype=real_dtype(x.dtype))
     if not k:  # LAPACK refuses an empty matrix
         zeros = [w.constant(0, t) for t in types]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import effax.numpy as jnp
 from effax.eager.whole import whole
 from effax.effects.rows import cumulative
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, is_symbolic_length
 from effax.numpy.decompositions import floats
 from effax.operands.arguments import canonical_axis
 from effax.operands.promoting import arraylike
@@ -179,7 +179,9 @@ def sem(
     if nan_policy == "propagate":
         x = jnp.ravel(x) if axis is None and not keepdims else x
         count = x.size if axis is None else x.shape[canonical_axis(axis, x.ndim)]
-        spread = jnp.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
+        spread = jnp.std(x, axis=axis, ddof=ddof, keepdims=keepdims) / (
+            jnp.sqrt(count) if is_symbolic_length(count) else math.sqrt(count)
+        )
         return spread.astype(x.dtype)
     if nan_policy == "omit":
         counts = jnp.sum(~jnp.isnan(x), axis=axis, keepdims=keepdims)
