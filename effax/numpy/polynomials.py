@@ -26,7 +26,7 @@ from effax.numpy.manipulation import expand_dims
 from effax.numpy.reductions import sum
 from effax.numpy.sliding import convolve
 from effax.numpy.systems import inv, lstsq
-from effax.operands.arguments import broadcast, cast, check_arrays, combine, shape_of
+from effax.operands.arguments import broadcast, cast, check_arrays, combine, common_shape, shape_of
 from effax.operands.promoting import array, promote_dtypes, promote_dtypes_inexact
 
 
@@ -293,7 +293,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
         raise ValueError(f"polyval: expected a vector of coefficients, got {typeof(p)}")
     p, x = promote_dtypes(p, x)
     dtype = typeof(p).dtype
-    lengths = np.broadcast_shapes(shape_of(p)[1:], shape_of(x))
+    lengths = common_shape(shape_of(p)[1:], shape_of(x))
     x = cast(broadcast(x, lengths), dtype)
 
     def step(value: Array, coefficient: Array) -> tuple[Array, None]:

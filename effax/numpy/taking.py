@@ -20,6 +20,7 @@ from effax.operands.arguments import (
     canonical_axis,
     cast,
     check_arrays,
+    common_shape,
     refuse_out,
     zeros_as,
 )
@@ -324,7 +325,7 @@ def put_along_axis(
             f"arr.ndim={type.ndim} and indices.ndim={len(rows)}."
         )
     given = typeof(values).shape
-    if np.broadcast_shapes(given, rows) != rows:
+    if common_shape(given, rows) != rows:
         raise ValueError(
             "put_along_axis argument 'values' must be broadcastable to 'indices'. Got "
             f"values.shape={given} and indices.shape={rows}."

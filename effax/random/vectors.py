@@ -5,14 +5,13 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from effax import lax
 from effax import numpy as jnp
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import own_promotion, whole
 from effax.effects.types import DType, canonical_shape
 from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
+from effax.operands.arguments import common_shape
 from effax.random.bits import float_dtype, result_shape, shape_of, spread
 from effax.random.integers import rademacher_words
 from effax.random.keys import split_words, words_of
@@ -156,7 +155,7 @@ def double_sided_maxwell(
     """
     words = words_of("double_sided_maxwell", key)
     asked = float_dtype("double_sided_maxwell", dtype)
-    parameters = np.broadcast_shapes(shape_of(loc), shape_of(scale))
+    parameters = common_shape(shape_of(loc), shape_of(scale))
     found = (canonical_shape(shape) or parameters) + parameters
     return _double_sided_maxwell(words, loc, scale, shape=found, dtype=asked)
 

@@ -296,6 +296,7 @@ OPERATIONS = {
         lambda x: (jnp.fft.fftshift(x), jnp.roll(x, jnp.array([2, -3]), (0, 1))),
         [struct(B, N)],
     ),
+    "polynomials": (lambda x: jnp.polyval(jnp.arange(4.0), x, unroll=1), [struct(B, 3)]),
     "standardized": (
         lambda x: (
             nn.standardize(x),
