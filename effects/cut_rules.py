@@ -487,7 +487,8 @@ BY_NAME: Final[dict[str, Rule]] = {
     **dict.fromkeys(
         ("custom_linear", "linear_solve", "unstored", "parallel", "exported_call"), own
     ),
-    **dict.fromkeys(("with_sharding_constraint", "reshard", "opened", "shard_map"), own),
+    **dict.fromkeys(("with_sharding_constraint", "reshard", "opened", "device_put"), own),
+    **dict.fromkeys(("sharding_group", "shard_map"), own),
 }
 """The rules of single effects."""
 

@@ -11,6 +11,7 @@ from effax.backends.reference.table import rule
 from effax.effects.rows.sharding import (
     grouped,
     opened,
+    put,
     reshard,
     shard_map,
     with_sharding_constraint,
@@ -20,9 +21,14 @@ from effax.interpreters.places.sharding import in_blocks
 Array = np.ndarray[Any, Any]
 
 
-@rule(with_sharding_constraint, reshard, opened, grouped)
+@rule(with_sharding_constraint, reshard, opened, put)
 def reference_constraint(x: Array, **_: Any) -> Array:
     return x
+
+
+@rule(grouped)
+def reference_grouped(*xs: Array, group: tuple[int, ...]) -> list[Array]:
+    return list(xs)
 
 
 @rule(shard_map)

@@ -17,6 +17,7 @@ from effax.effects.cuts import entry_of, names_of
 from effax.effects.frames import describe
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, Variable, programs_in
+from effax.effects.rows.sharding import put
 from effax.effects.types import ShapedArray, complex128, str_long
 
 
@@ -259,7 +260,7 @@ def claims_in(program: Program) -> tuple[Claim, ...]:
     if found is None:
         seen: dict[Any, Claim] = {}
         for e in program.equations:
-            for value in e.attributes.values():
+            for value in _places(e):
                 mesh = value if isinstance(value, Mesh) else getattr(value, "mesh", None)
                 if isinstance(mesh, Mesh):
                     seen.setdefault(mesh, Claim(mesh.flat, mesh, e.effect.name, e.frame))
@@ -271,6 +272,14 @@ def claims_in(program: Program) -> tuple[Claim, ...]:
                         seen.setdefault(claim.mesh or claim.devices, claim)
         found = program.memo["claims"] = tuple(seen.values())
     return found
+
+
+def _places(e: Any) -> Iterable[Any]:
+    """The attributes of an equation that may say where its program runs."""
+    if e.effect is not put:
+        return e.attributes.values()
+    sharding = e.attributes["sharding"]
+    return () if isinstance(sharding, Placement) and sharding.is_single else (sharding,)
 
 
 def meshes_in(program: Program) -> tuple[Mesh, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from effax.backends.xla.device import Device
 from effax.backends.xla.device import devices as all_devices
-from effax.backends.xla.placement import Placement, Sharding, tiled, too_few_axes
+from effax.backends.xla.placement import Placement, Sharding, check_memory, tiled, too_few_axes
 from effax.effects.cuts import cut_of, entry_of
 from effax.effects.frames import filtered
 from effax.effects.mesh import (
@@ -263,6 +263,8 @@ class NamedSharding(Sharding):
                 f"{type(spec).__name__}; write PartitionSpec({', '.join(map(repr, entries))})"
             )
         check_spec(mesh, spec)
+        if memory_kind is not None and isinstance(mesh, Mesh) and not mesh.empty:
+            check_memory(mesh.flat[0], memory_kind)
         self.mesh: Any = mesh
         self.spec = spec
         self._kind = memory_kind

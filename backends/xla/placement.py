@@ -150,6 +150,19 @@ class Sharding:
         return isinstance(other, Sharding) and other.placement() is self.placement()
 
 
+def check_memory(device: Device, kind: str) -> None:
+    """Raise `ValueError` for the name of a memory that a device does not reach."""
+    if device.backend.absent:  # nothing is known of its memories
+        return
+    kinds = [memory.kind for memory in device.addressable_memories()]
+    if kind not in kinds:
+        name = device.device_kind
+        raise ValueError(
+            f"Could not find memory addressable by device {name}. Device {name} can address the "
+            f"following memory kinds: {', '.join(kinds)}. Got memory kind: {kind}"
+        )
+
+
 class Placement(Sharding):
     """Devices, and how an array is cut up among them. Interned: equal placements are one object.
 
@@ -333,13 +346,7 @@ class SingleDeviceSharding(Placement):
 
         Raises `ValueError` for a memory that the device does not reach.
         """
-        device = self.devices[0]
-        kinds = [memory.kind for memory in device.addressable_memories()]
-        if kind not in kinds:
-            raise ValueError(
-                f"Could not find memory addressable by device {device}. It can address the "
-                f"following memory kinds: {', '.join(kinds)}. Got memory kind: {kind}"
-            )
+        check_memory(self.devices[0], kind)
         return self
 
     def __repr__(self) -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any, Final
 
-from effax.api.placing.devices import device_put
-from effax.backends.xla.array import Array
-from effax.effects.rows.sharding import grouped
+from effax.backends.xla.putting import alike
 from effax.effects.types import typeof
 
 __all__ = ["shard_alike"]
@@ -15,7 +13,7 @@ __dir__ = __all__.copy
 
 
 def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return both arrays, the second moved to where the first is.
+    """Return both arrays, put where the first of them is that is cut up over a mesh.
 
     While a function is traced, XLA is told to cut them alike, and cotangents too; it chooses how.
 
@@ -24,7 +22,7 @@ def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
       y: an array of the same shape.
 
     Raises:
-      ValueError: where their shapes differ.
+      ValueError: where their shapes differ, or they are on other devices.
 
     >>> import effax.numpy as jnp
     >>> x, y = shard_alike(jnp.ones(2), jnp.zeros(2))
@@ -35,10 +33,8 @@ def shard_alike(x: Any, y: Any) -> tuple[Any, Any]:
         raise ValueError(
             f"shard_alike: shapes must be equal, got {typeof(x).shape} and {typeof(y).shape}"
         )
-    if isinstance(x, Array) and isinstance(y, Array):
-        return x, device_put(y, x.sharding)
-    group = (next(_groups),)
-    return grouped(x, group=group), grouped(y, group=group)
+    one, other = alike(x, y, next(_groups))
+    return one, other
 
 
 _groups: Final = count(1)

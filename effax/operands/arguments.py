@@ -142,12 +142,16 @@ def zeros_as(x: Any, lengths: tuple[int, ...]) -> Any:
 def on_device(x: Any, device: Any) -> Any:
     """The array on a device, or cut up by a sharding, and committed to it; as it is without one.
 
-    Under a handler XLA places what is computed, and a sharding is a constraint.
+    Under a handler XLA places what is computed, and a sharding is a constraint. Here, unlike in
+    `device_put`, a spec may have more entries than the array has axes if these are None.
     """
     if device is None:
         return x
     from effax.api.placing.devices import device_put
 
+    spec, ndim = getattr(device, "spec", None), typeof(x).ndim
+    if spec is not None and len(spec) > ndim and not any(spec[ndim:]):
+        device = device.update(spec=PartitionSpec(*spec[:ndim]))
     return device_put(x, device)
 
 

@@ -57,14 +57,24 @@ opened = Effect("opened", family=FAMILY, typing=_opened_type, facts=LINEAR | SOU
 """`opened(x, axes)`: x itself; its type does not say any more how it is cut along these axes."""
 
 
-def _grouped_type(x: ShapedArray, *, group: tuple[int, ...]) -> ShapedArray:
-    return x
+def _grouped_type(*xs: ShapedArray, group: tuple[int, ...]) -> tuple[ShapedArray, ...]:
+    return xs
 
 
 grouped = Effect(
-    "sharding_group", family=FAMILY, typing=_grouped_type, facts=LINEAR | SOUND | POINTWISE
+    "sharding_group", family=FAMILY, typing=_grouped_type, multiple=True, facts=LINEAR | SOUND
 )
-"""`sharding_group(x, group)`: x itself, cut as all values of the group of that name are."""
+"""`sharding_group(*xs, group)`: xs themselves, cut as all values of the group of that name are."""
+
+
+def _put_type(x: ShapedArray, *, sharding: Any, back: Any) -> ShapedArray:
+    return _resharded_type(x, sharding=sharding)
+
+
+put = Effect("device_put", family=FAMILY, typing=_put_type, facts=LINEAR | SOUND | POINTWISE)
+"""`device_put(x, sharding, back)`: x itself, on the devices of a sharding; its cotangent goes to
+the sharding `back`, or stays on these devices for None. A program runs on one set of devices: there
+a sharding over several constrains it, and one device says nothing."""
 
 
 def open_all(x: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from effax.effects.handler import Carrier
 from effax.effects.mesh import PartitionSpec
 from effax.effects.program import Program
 from effax.effects.rows import collective, sharding
@@ -17,6 +18,7 @@ from effax.interpreters.transpose.control import Transposed, transpose_program
 from effax.interpreters.transpose.linear import is_linear, rule, unary
 
 _constrained = sharding.with_sharding_constraint
+_put = sharding.put
 
 
 @unary(_constrained)
@@ -30,9 +32,24 @@ def moved_transpose(ct: Any, x: Any, **_: Any) -> Any:
     return ct
 
 
-@unary(sharding.grouped)
-def grouped_transpose(ct: Any, x: Any, *, group: tuple[int, ...]) -> Any:
-    return sharding.grouped(ct, group=(*group, -1))
+@unary(sharding.put)
+def put_transpose(ct: Any, x: Any, *, sharding: Any, back: Any) -> Any:
+    """The cotangent goes back, if anybody knows whence the value came.
+
+    Within a program it is constrained as the value is. An array stays where it is.
+    """
+    if back is not None:
+        return _put(ct, sharding=back, back=sharding)
+    return _put(ct, sharding=sharding, back=None) if isinstance(ct, Carrier) else ct
+
+
+@rule(sharding.grouped)
+def grouped_transpose(
+    cts: Sequence[Any], *operands: Any, group: tuple[int, ...]
+) -> Sequence[Any | None]:
+    given = [is_linear(x) and ct is not None for x, ct in zip(operands, cts, strict=True)]
+    alike = iter(sharding.grouped(*pick(cts, given, True), group=(*group, -1)))
+    return [next(alike) if g else None for g in given]
 
 
 @rule(sharding.shard_map)

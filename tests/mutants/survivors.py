@@ -80,7 +80,7 @@ UNASKED: dict[str, str] = {
     "to_memory": "needs a device with several memories",
     "unstored": "is refused wherever it is performed",
     **dict.fromkeys(
-        ("with_sharding_constraint", "reshard", "opened", "sharding_group"),
+        ("with_sharding_constraint", "reshard", "opened", "sharding_group", "device_put"),
         "needs a mesh of devices",
     ),
 }

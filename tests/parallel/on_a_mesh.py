@@ -163,6 +163,37 @@ def test_shard_alike_cuts_one_as_the_other(derive):
         assert seen[0].is_equivalent_to(over("x", "y"), 2)
 
 
+def test_shard_alike_puts_one_beside_the_other(cut):
+    from effax.experimental.shard_alike import shard_alike
+
+    for given in ((cut, HOST), (HOST, cut), (jnp.asarray(HOST), cut)):
+        assert [x.sharding for x in shard_alike(*given)] == [cut.sharding] * 2
+    everywhere = effax.device_put(HOST, over())
+    assert [x.sharding for x in shard_alike(everywhere, cut)] == [cut.sharding] * 2
+    with pytest.raises(ValueError, match="Received incompatible devices"):
+        shard_alike(cut, effax.device_put(HOST, effax.devices()[1]))
+
+    def f(x):
+        one, other = shard_alike(x, jnp.asarray(HOST))
+        effax.debug.inspect_array_sharding(other, callback=seen.append)
+        return (one * other).sum()
+
+    seen = []
+    np.testing.assert_allclose(effax.grad(f)(cut), HOST)
+    assert seen == [cut.sharding]
+    rows = effax.vmap(lambda x: shard_alike(x, HOST[0]))(cut)
+    np.testing.assert_array_equal(rows[0], HOST)
+    np.testing.assert_array_equal(rows[1], np.tile(HOST[0], (8, 1)))
+
+
+@pytest.mark.parametrize("make", [lax.full, jnp.full])
+def test_a_spec_of_what_is_made_may_end_in_none(make):
+    option = {"sharding" if make is lax.full else "device": over("x", None)}
+    assert make((8,), 1.0, **option).sharding == over("x")
+    with pytest.raises(ValueError, match="rank at least 2"):
+        make((8,), 1.0, **{key: over("x", "y") for key in option})
+
+
 def test_derivatives_and_batches_follow_data(cut):
     def f(x):
         return jnp.sum(jnp.tanh(x @ x.T) ** 2)
@@ -375,6 +406,16 @@ ERRORS = {
     ),
     "rank": (lambda: effax.device_put(np.ones(8), over("x", "y")), ValueError, "rank at least 2"),
     "name": (lambda: over("z"), ValueError, "Resource axis: z"),
+    "memory": (
+        lambda: NamedSharding(MESH, P("x"), memory_kind="hbm"),
+        ValueError,
+        "Could not find memory addressable by device cpu. Device cpu can address the following",
+    ),
+    "another memory": (
+        lambda: over("x").with_memory_kind("hbm"),
+        ValueError,
+        "Got memory kind: hbm",
+    ),
     "twice": (lambda: over("x", "x"), ValueError, "duplicate entries for `x`"),
     "shape": (lambda: Mesh(effax.devices(), ("x", "y")), ValueError, "ndim"),
     "names": (lambda: Mesh(effax.devices(), ("x",) * 1, axis_types=()), ValueError, "axis_types"),

@@ -29,6 +29,7 @@ def run(*what):
 
 FILES = (
     "on_a_mesh",
+    "put_elsewhere",
     "in_groups",
     "in_pieces",
     "ragged_exchanges",

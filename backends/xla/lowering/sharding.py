@@ -34,16 +34,32 @@ def lower_reshard(w: Writer, types: Sequence[ShapedArray], x: Name, *, sharding:
 
 
 @rule(effects.grouped)
-def lower_grouped(w: Writer, types: Sequence[ShapedArray], x: Name, *, group: Any) -> Name:
+def lower_grouped(
+    w: Writer, types: Sequence[ShapedArray], *operands: Name, group: Any
+) -> list[Name]:
     """Groups are numbered in the order in which they come, so that equal programs are one text."""
     if w.mesh is not None and not w.axes:
         number = w.sharding_groups.setdefault(group, len(w.sharding_groups))
-        w.lines.append(f"sdy.sharding_group {x} group_id={number} : {x.text}")
-    return x
+        for x in operands:
+            w.lines.append(f"sdy.sharding_group {x} group_id={number} : {x.text}")
+    return list(operands)
+
+
+@rule(effects.put)
+def lower_put(
+    w: Writer, types: Sequence[ShapedArray], x: Name, *, sharding: Any, back: Any
+) -> Name:
+    """A program stays on its devices: a constraint, or nothing where one device is named."""
+    if sharding.placement().is_single:
+        return x
+    mesh = getattr(sharding, "mesh", None)
+    lower = lower_constraint if mesh is None or not mesh.explicit_axes else lower_reshard
+    name: Name = lower(w, types, x, sharding=sharding)
+    return name
 
 
 @rule(effects.opened)
-def lower_opened(w: Writer, types: Sequence[ShapedArray], x: Name, *, axes: Any) -> Name:
+def lower_opened(w: Writer, types: Sequence[ShapedArray], x: Name, **_: Any) -> Name:
     return x
 
 

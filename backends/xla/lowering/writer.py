@@ -479,9 +479,9 @@ class Scope:
 
 def _explicit_mesh(e: Any) -> Any:
     """The mesh along whose explicit axes operands of an equation are cut; None if along none."""
-    from effax.effects.rows.sharding import opened, reshard
+    from effax.effects.rows.sharding import opened, put, reshard
 
-    if e.effect in (opened, reshard):
+    if e.effect in (opened, put, reshard):
         return None
     return next((x.type.cut.mesh for x in e.inputs if x.type.cut is not None), None)
 

@@ -12,12 +12,12 @@ from effax.backends.xla import guard
 from effax.backends.xla.array import Array
 from effax.backends.xla.client import has_joined
 from effax.backends.xla.mesh import NamedSharding
-from effax.backends.xla.placement import Sharding
+from effax.backends.xla.placement import Sharding, place
+from effax.backends.xla.putting import put_on
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.mesh import AbstractMesh, PartitionSpec
 from effax.effects.rows import naming
-from effax.effects.rows.sharding import reshard, with_sharding_constraint
 from effax.effects.tree import (
     broadcast_prefix,
     mismatch_details,
@@ -40,15 +40,16 @@ def device_put(
 
     They are committed to the device or sharding, if one is named.
 
-    Under a handler (while tracing) a sharding over a mesh is a constraint, and otherwise values
-    stay where they are: XLA places what is computed. A `memory.Space` in place of a device names a
-    memory of the device where the value lies.
+    Within a compiled function a sharding over a mesh is a constraint, and otherwise values stay
+    where they are: XLA places what is computed. Cotangents go back to where a value came from. A
+    `memory.Space` in place of a device names a memory of the device where the value lies.
 
     Args:
       x: a pytree of array_likes.
       device: a device, a sharding, a spec over the mesh in context, or a tree of these above the
         arrays; with None arrays stay where they are and other values go to the default device.
-      src: accepted for JAX's sake.
+      src: the devices or shardings that cotangents go back to, or a tree of these above the
+        arrays; with None those where the arrays were when the gradient was computed, if known.
       donate: whether the arrays are given up, or a tree of bools above the arrays; they are deleted
         where they go to the same devices in another order, and kept otherwise, as by JAX.
       may_alias: whether the result may share memory with `x`, or a tree of bools above the arrays;
@@ -64,6 +65,7 @@ def device_put(
     """
     leaves, tree = tree_flatten(x)
     places = _each(device, x, len(leaves), "device")
+    sources = _each(src, x, len(leaves), "src")
     given = _each(donate, x, len(leaves), "donate")
     shared = _each(may_alias, x, len(leaves), "may_alias")
     if any(g and s for g, s in zip(given, shared, strict=True)):
@@ -77,8 +79,8 @@ def device_put(
         return tree_unflatten(
             tree,
             [
-                _put(v, d, s is None or bool(s), bool(g))
-                for v, d, s, g in zip(leaves, places, shared, given, strict=True)
+                _put(v, d, s, m is None or bool(m), bool(g))
+                for v, d, s, m, g in zip(leaves, places, sources, shared, given, strict=True)
             ],
         )
 
@@ -114,7 +116,7 @@ def _each(given: Any, x: Any, count: int, name: str) -> list[Any]:
         ) from None
 
 
-def _put(x: Any, where: Any, may_alias: bool, donate: bool) -> Any:
+def _put(x: Any, where: Any, src: Any, may_alias: bool, donate: bool) -> Any:
     if isinstance(where, Space):
         return _in_space(x, where)
     if isinstance(where, PartitionSpec | NamedSharding):
@@ -128,13 +130,16 @@ def _put(x: Any, where: Any, may_alias: bool, donate: bool) -> Any:
                 f"{where}: {error}"
             ) from None
         where.shard_shape(np.shape(x))
-        if isinstance(x, Carrier):
-            return (reshard if where.mesh.explicit_axes else with_sharding_constraint)(
-                x, sharding=where
-            )
-    if isinstance(x, Carrier):
+    if not isinstance(x, Carrier):
+        return arrays.device_put(x, where, may_alias=may_alias, donate=donate)
+    if where is None:
         return x
-    return arrays.device_put(x, where, may_alias=may_alias, donate=donate)
+    return put_on(x, _sharding(where), None if src is None else _sharding(src))
+
+
+def _sharding(where: Any) -> Sharding:
+    """A device, a platform's name or a `Format` as a sharding."""
+    return where if isinstance(where, Sharding) else place(where)
 
 
 _SPACES: Final = {Space.Device: "device", Space.Host: "pinned_host"}
