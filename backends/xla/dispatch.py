@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-import attrs
-
 from effax.backends.xla import ledger, reshard, scalars
 from effax.backends.xla.array import Array, asarray, buffer_of, spec_of
 from effax.backends.xla.client import refuse_fork
@@ -31,7 +29,7 @@ from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
 from effax.effects.program import Program, programs_in
 from effax.effects.rows import shape
-from effax.effects.rows.callback import inspected, inspections
+from effax.effects.rows.callback import inspections
 from effax.effects.rows.control import call
 from effax.effects.types import ShapedArray, is_extended, typeof
 from effax.interpreters.functor.ordering import has_ordered, in_order
@@ -200,10 +198,14 @@ def compile_program(
     check_row(program)
     layout = placement if isinstance(placement, ProgramLayout) else alone(placement, committed)
     where = layout.where
-    _tell(program, layout)
-    text, callbacks = lower(program, layout)
+    if layout.is_single:
+        for tell in inspections(program):
+            tell(where)
+    asked: list[Any] = []
+    text, callbacks = lower(program, layout, asked=asked)
     key = text, where, tuple(donate), tuple(options.items())
-    executable = None if callbacks else _by_text.get(key)
+    kept = not callbacks and not asked
+    executable = _by_text.get(key) if kept else None
     if executable is None:
         level = logging.WARNING if read("log_compiles") else logging.DEBUG
         if _log.isEnabledFor(level):
@@ -221,6 +223,7 @@ def compile_program(
                 effectful="callback" in program.row or bool(callbacks and not where.is_single),
                 ordered=has_ordered(program),
                 single_op=single_op,
+                persistent=not asked,
                 called=called,
                 options=options,
             )
@@ -229,8 +232,12 @@ def compile_program(
         told = "Finished XLA compilation of jit(%s) in %.6f s%s"
         found = ": it was found on disk" if executable.from_disk else ""
         _log.log(level, told, program.name, executable.seconds, found)
-        if not callbacks:
+        if kept:
             _by_text[key] = executable
+    if asked:
+        from effax.backends.xla import inspecting
+
+        inspecting.tell(asked, layout)
     executor = Executor(
         executable, _result_specs(program, layout, executable), captured, bool(donate)
     )
@@ -262,37 +269,6 @@ def _said_if_long(program: Program) -> Iterator[None]:
         clock.cancel()
 
 
-def _tell(program: Program, layout: ProgramLayout) -> None:
-    """Call those who want to know where values lie that the program computes.
-
-    Over a mesh the compiler says it, of a program whose results they are.
-    """
-    asking = list(inspections(program))
-    if layout.is_single:
-        for told in asking:
-            told(layout.where)
-        return
-    if not asking:
-        return
-    own = list(inspected(program))
-    if len(own) < len(asking):
-        raise NotImplementedError(
-            "inspect_array_sharding inside a loop, a branch or an inner function of a program "
-            "over several devices: call it on the result"
-        )
-    alike = Program(program.inputs, program.equations, [x for _, x in own], program.name)
-    text, callbacks = lower(alike, attrs.evolve(layout, outs=None))
-    made = compile_text(
-        text,
-        placement=layout.where,
-        out_types=alike.out_types,
-        host_callbacks=tuple(callbacks),
-        persistent=False,
-    )
-    for (told, _), spec in zip(own, made.out_specs, strict=True):
-        told(layout.name(spec.placement, spec.type.ndim) or spec.placement)
-
-
 def _result_specs(program: Program, layout: ProgramLayout, executable: Any) -> list[Spec]:
     outs: Sequence[Sharding | None] = layout.outs or (None,) * len(program.out_types)
     if layout.is_single:
@@ -310,10 +286,12 @@ def lower(
     placement: ProgramLayout | Placement | None = None,
     platform: str | None = None,
     located: bool = False,
+    asked: list[Any] | None = None,
 ) -> tuple[str, list[Callable[..., Any]]]:
     """The StableHLO text of a program for a platform, and the host functions it calls.
 
-    With locations if asked, and in any case where a scope has a name.
+    With locations if `located`, and in any case where a scope has a name. Those who ask where a
+    value lies are put in the list `asked`, if there is one, for the compiler to tell them.
     """
     layout = placement if isinstance(placement, ProgramLayout) else alone(placement)
     if platform is None:
@@ -326,7 +304,7 @@ def lower(
         from effax.backends.xla.pieces.sums import together
 
         ordered = stepped(cut(together(ordered)))
-    return module_text(ordered, platform, located=located, layout=layout, mesh=mesh)
+    return module_text(ordered, platform, located=located, layout=layout, mesh=mesh, asked=asked)
 
 
 def is_long(program: Program) -> bool:

@@ -217,14 +217,6 @@ def innermost(callback: Any) -> Any:
     return callback
 
 
-def inspected(program: Program) -> Iterator[tuple[Callable[[Any], None], Any]]:
-    """Yield each sharding-inspection callback of a program with the value that it inspects."""
-    for e in program.equations if "callback" in program.row else ():
-        callback = innermost(e.attributes.get("callback"))
-        if isinstance(callback, Inspection):
-            yield callback.told, e.inputs[0]
-
-
 def inspections(program: Program) -> Iterator[Callable[[Any], None]]:
     """Return the sharding-inspection callbacks of a program."""
     for e in program.equations if "callback" in program.row else ():

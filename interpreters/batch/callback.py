@@ -8,6 +8,7 @@ from typing import Any
 from effax.effects.errors import MissingRuleError
 from effax.effects.rows import shape
 from effax.effects.rows.callback import (
+    Inspection,
     PerLane,
     Showing,
     debug_callback,
@@ -27,6 +28,8 @@ def _results(handler: Batch, types: Sequence[Any]) -> tuple[Any, ...]:
 def debug_callback_batch(
     handler: Batch, values: list[Any], batched: list[bool], *, callback: Any, ordered: bool
 ) -> Any:
+    if isinstance(callback, Inspection):  # the whole batch lies somewhere
+        return debug_callback(*values, callback=callback, ordered=ordered), []
     level = tuple(batched), handler.size
     if isinstance(callback, Showing):
         each = Showing(callback.callback, (level, *callback.levels))

@@ -30,6 +30,7 @@ def run(*what):
 FILES = (
     "on_a_mesh",
     "put_elsewhere",
+    "inspected",
     "in_groups",
     "in_pieces",
     "ragged_exchanges",

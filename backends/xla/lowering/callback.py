@@ -9,7 +9,7 @@ import numpy as np
 
 from effax.backends.xla.execution_errors import noted
 from effax.backends.xla.host_transfer import HostTransfer
-from effax.backends.xla.lowering.writer import Name, Writer, named, rule, tensor
+from effax.backends.xla.lowering.writer import Name, NotMapped, Writer, named, rule, tensor
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.rows.callback import (
     TOKEN,
@@ -185,9 +185,26 @@ def layout(type: ShapedArray, order: Sequence[int] | None = None) -> str:
 def lower_debug_callback(
     w: Writer, types: Sequence[ShapedArray], *operands: Name, callback: Any, ordered: bool
 ) -> list[Name]:
-    if isinstance(innermost(callback), Inspection):
+    asking = innermost(callback)
+    if isinstance(asking, Inspection):
+        if w.asked is not None:
+            _ask(w, operands[-1], asking)
         return []
     return call_host(w, types, operands, _host(callback, ()), acts=True, name="debug.callback")
+
+
+def _ask(w: Writer, x: Name, asking: Inspection) -> None:
+    """Let the compiler say how it cuts a value."""
+    from effax.backends.xla.inspecting import Asked
+
+    left = [(a.stride, a.size) for name, a in w.axes.items() if type(name) is NotMapped]
+    asked = Asked(asking.told, len(x.shape), sorted(left, reverse=True) if w.axes else None)
+    w.asked.append(asked)
+    w.op(
+        f"stablehlo.custom_call @InspectSharding({x}) {{api_version = 1 : i32, "
+        f'backend_config = "{asked.key}", has_side_effect = true}} : ({x.text}) -> {x.text}',
+        x.type,
+    )
 
 
 @rule(pure_callback)

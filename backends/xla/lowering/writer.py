@@ -152,6 +152,8 @@ class Writer:
         self.axes: dict[Any, Any] = {}
         self.mesh: ModuleMesh | None = None
         self.sharding_groups: dict[Any, int] = {}
+        self.asked: Any = None
+        """The values whose placement the compiler is to say; None where nobody hears it."""
         self.channels = 1  # collectives have the first
         self.module_attributes: list[str] = []
         self.leave: Callable[[Writer, Sequence[Name]], Sequence[Name]] | None = None
@@ -540,15 +542,20 @@ def module_text(
     located: bool = False,
     layout: ProgramLayout | None = None,
     mesh: ModuleMesh | None = None,
+    asked: list[Any] | None = None,
 ) -> tuple[str, list[Callable[..., Any]]]:
     """The StableHLO module of a program, and the host callbacks it calls, in order.
 
     Its lines have locations if `located`, or if the program has scopes by name. With a mesh it is
-    a program for all of the mesh's devices, its operands and results cut up as the layout says.
+    a program for all of the mesh's devices, its operands and results cut up as the layout says;
+    then those who asked where a value lies are put in the list `asked`, if there is one.
     """
 
     def write(w: Writer) -> str:
         w.taken.add("main")
+        if asked is not None and mesh is not None:
+            asked.clear()
+            w.asked = asked
         attributes: tuple[Sequence[str] | None, Sequence[str] | None] = argument_attributes, None
         if mesh is not None and layout is not None:
             w.declare(mesh)

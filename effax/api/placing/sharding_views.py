@@ -21,8 +21,9 @@ _COLORS: Final = (41, 42, 43, 44, 45, 46, 100, 101, 102, 103, 104, 105)
 def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
     """Call a function with the placement of each array of a tree.
 
-    For an array it is called at once; for a traced value when the program is compiled, with the
-    placement that the program is compiled for: of one device, or under `pmap` of all.
+    For an array it is called at once. For a traced value it is called when the program is
+    compiled, also in loops, branches and inner functions, unless the compiler drops the value. A
+    batch is seen as a whole, and the piece of a value under `shard_map` as if it were one.
 
     Args:
       value: a pytree of arrays.
