@@ -59,7 +59,8 @@ def callback(
         `callback(ordered=True)(f, x)`.
       *args: its arguments: trees of arrays; what is no array is passed as it is.
       ordered: whether calls happen in the order of the program's text, also between programs.
-      partitioned: accepted for JAX's sake; whole arrays are handed over, and once, in any case.
+      partitioned: whether, in a program over several devices, each device hands over its own piece
+        of arrays; by default the first one hands over whole arrays. Batches are not cut.
       **kwargs: its arguments by keyword.
 
     >>> import effax, numpy as np
@@ -78,7 +79,7 @@ def callback(
                 "first argument to debug.callback must be callable, but got an object of type "
                 f"{type(function)}"
             )
-        show(function, args, kwargs, ordered)
+        show(function, args, kwargs, ordered, partitioned=partitioned)
 
     if callback is not None:
         return call(callback, *args, **kwargs)
@@ -158,6 +159,7 @@ def _show_line(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     ordered: bool,
+    partitioned: bool,
     skip_format_check: bool,
 ) -> Any:
     def line(fmt: str, *args: Any, **kwargs: Any) -> None:
@@ -175,7 +177,7 @@ def _show_line(
                     f"the {len(args)} given"
                 ) from None
         told = _Line(fmt, dict(np.get_printoptions()), write)
-        show(told, args, kwargs, ordered, as_arrays=False)
+        show(told, args, kwargs, ordered, as_arrays=False, partitioned=partitioned)
 
     if fmt is not None:
         return line(fmt, *args, **kwargs)
@@ -205,7 +207,8 @@ def print(
         `print(ordered=True)("x is {}", x)`.
       *args: values for it.
       ordered: whether lines appear in the order of the program's text, also between programs.
-      partitioned: accepted for JAX's sake; whole arrays are handed over, and once, in any case.
+      partitioned: whether, in a program over several devices, each device hands over its own piece
+        of arrays; by default the first one hands over whole arrays. Batches are not cut.
       skip_format_check: leave arguments that the format does not mention unnoticed.
       **kwargs: values by name.
 
@@ -217,7 +220,8 @@ def print(
     got 1.0
     got 2.0
     """
-    return _show_line("print", _print_line, fmt, args, kwargs, ordered, skip_format_check)
+    options = ordered, partitioned, skip_format_check
+    return _show_line("print", _print_line, fmt, args, kwargs, *options)
 
 
 @filtered
@@ -235,7 +239,8 @@ def log(
       fmt: a format string, as of `str.format`; without it, the result takes it.
       *args: values for it.
       ordered: whether lines appear in the order of the program's text, also between programs.
-      partitioned: accepted for JAX's sake; whole arrays are handed over, and once, in any case.
+      partitioned: whether, in a program over several devices, each device hands over its own piece
+        of arrays; by default the first one hands over whole arrays. Batches are not cut.
       skip_format_check: leave arguments that the format does not mention unnoticed.
       **kwargs: values by name.
 
@@ -244,7 +249,8 @@ def log(
     False
     >>> log("x is {x}", x=1.0)
     """
-    return _show_line("log", _log.info, fmt, args, kwargs, ordered, skip_format_check)
+    options = ordered, partitioned, skip_format_check
+    return _show_line("log", _log.info, fmt, args, kwargs, *options)
 
 
 @filtered

@@ -192,6 +192,7 @@ def show(
     kwargs: dict[str, Any],
     ordered: bool,
     as_arrays: bool = True,
+    partitioned: bool = False,
 ) -> None:
     """Perform `debug_callback` for arguments of which some may be no arrays at all."""
     leaves, tree = tree_flatten((args, kwargs))
@@ -203,8 +204,9 @@ def show(
             kept.append((i, x))
         else:
             operands.append(x)
+    callback: Any = PartlyArrays(function, tree, tuple(kept), as_arrays)
     effects.debug_callback(
         *operands,
-        callback=PartlyArrays(function, tree, tuple(kept), as_arrays),
+        callback=effects.OfPieces(callback) if partitioned else callback,
         ordered=bool(ordered),
     )

@@ -186,6 +186,17 @@ class Showing:
 
 
 @attrs.frozen(slots=True)
+class OfPieces:
+    """A callback without results that each device of a program calls with its pieces of arrays."""
+
+    callback: Callable[..., Sequence[Any]]
+
+    def __call__(self, *operands: Any) -> Sequence[Any]:
+        """Call it."""
+        return self.callback(*operands)
+
+
+@attrs.frozen(slots=True)
 class OnlyWhen:
     """A callback that is called when its first operand is true; else its results are zeros."""
 
@@ -215,6 +226,25 @@ def innermost(callback: Any) -> Any:
     while isinstance(callback, PerLane | Showing | OnlyWhen):
         callback = callback.callback
     return callback
+
+
+def lanes_of_pieces(callback: Any, count: int) -> list[int] | None:
+    """Return how many axes of each operand are of batches; None of a callback for whole arrays.
+
+    Args:
+      callback: the callback of a `debug_callback`.
+      count: the number of its operands.
+    """
+    lanes, guards = [0] * count, 0
+    while isinstance(callback, Showing | OnlyWhen):
+        if isinstance(callback, OnlyWhen):
+            guards += 1
+        else:
+            for batched, _ in callback.levels:
+                for i, has_lanes in enumerate(batched):
+                    lanes[guards + i] += has_lanes
+        callback = callback.callback
+    return lanes if isinstance(callback, OfPieces) else None
 
 
 def inspections(program: Program) -> Iterator[Callable[[Any], None]]:

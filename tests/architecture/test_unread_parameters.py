@@ -23,10 +23,8 @@ scipy/reduced_forms.py eigh_tridiagonal key | JAX's, which does not read it eith
 scipy/stats/kde.py gaussian_kde.tree_unflatten aux_data | all of it is in the leaves
 api/custom/calls.py SymbolicZero.of_keys implementation | a zero of keys has none
 api/derivatives/checkpoint.py *_saveable * | a policy that always says the same of all
-api/placing/devices.py device_put src | an array knows where it is
 api/placing/live_arrays.py _Watch.__call__ info | all phases of a collection count
 api/references/references.py TransformedRef.__array__ * | refused in any case
-debug.py * partitioned | whole arrays are handed over in any case
 debug.py _Checker.format_field * | only the names are looked at
 lax/decompositions.py eigh sort_eigenvalues | eigenvalues are ascending in any case
 lax/folds.py approx_m??_k * | the k are found, by bins that XLA chooses for the length

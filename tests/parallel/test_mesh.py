@@ -30,7 +30,7 @@ def run(*what):
 FILES = (
     "on_a_mesh",
     "put_elsewhere",
-    "inspected",
+    "observed",
     "in_groups",
     "in_pieces",
     "ragged_exchanges",

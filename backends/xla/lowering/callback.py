@@ -18,6 +18,7 @@ from effax.effects.rows.callback import (
     debug_callback,
     innermost,
     io_callback,
+    lanes_of_pieces,
     pure_callback,
     sequenced_callback,
 )
@@ -40,18 +41,30 @@ def call_host(
     host: Callable[..., tuple[Any, ...]],
     acts: bool,
     name: str,
+    lanes: Sequence[int] | None = None,
 ) -> list[Name]:
     """Write a call of a function of NumPy arrays; one that `acts` is called exactly once.
 
-    `name` is the public function that asked for it.
+    `name` is the public function that asked for it. With `lanes` each device calls it with its
+    pieces of the operands, of which so many axes are not cut, the first ones.
     """
+    in_pieces = lanes is not None and w.mesh is not None and not w.axes
     target = TARGETS.get(w.platform)
     if target is None and w.platform != "tpu":
         raise UnhandledEffectError(
             f"callbacks need a backend that calls Python, and {w.platform} does not; run this "
             "program on one of " + ", ".join((*TARGETS, "tpu"))
         )
-    operands = [_everywhere(w, x) for x in operands]
+    if in_pieces:
+        if target is None:
+            raise NotImplementedError(
+                f"{name} with partitioned=True is not implemented for {w.platform}; leave it out, "
+                "or call it inside a shard_map"
+            )
+        target = target.replace("_ffi_", "_ffi_partitioned_")
+        operands = [_whole_lanes(w, x, n) for x, n in zip(operands, lanes or (), strict=True)]
+    else:
+        operands = [_everywhere(w, x) for x in operands]
     if acts and w.mesh is not None and w.is_partly_mapped:
         raise NotImplementedError(
             "a callback with effects (debug.print, io_callback) is not supported inside a "
@@ -73,7 +86,8 @@ def call_host(
         f"has_side_effect = {'true' if acts else 'false'}, "
         f"backend_config = {{index = {index} : ui64}}, "
         f"operand_layouts = {_layouts([x.type for x in operands])}, "
-        f"result_layouts = {_layouts(types)}{_on_one(w, len(types))}}} : ({ins}) -> {result}",
+        f"result_layouts = {_layouts(types)}{'' if in_pieces else _on_one(w, len(types))}}} : "
+        f"({ins}) -> {result}",
         types,
     )
     return [_everywhere(w, x) for x in found]
@@ -156,6 +170,15 @@ def _everywhere(w: Writer, x: Name) -> Name:
     return w.op(f"sdy.sharding_constraint {x} {whole} : {x.text}", x.type)
 
 
+def _whole_lanes(w: Writer, x: Name, lanes: int) -> Name:
+    """A value whose first axes, those of batches, are not cut; others are as the compiler likes."""
+    if w.mesh is None or not lanes:
+        return x
+    ndim = len(x.shape)
+    cut = w.mesh.spec([*[()] * lanes, *[None] * (ndim - lanes)], ndim)
+    return w.op(f"sdy.sharding_constraint {x} {cut} : {x.text}", x.type)
+
+
 def _on_one(w: Writer, results: int) -> str:
     """A program over a mesh calls the host on its first device, with whole arrays.
 
@@ -190,7 +213,9 @@ def lower_debug_callback(
         if w.asked is not None:
             _ask(w, operands[-1], asking)
         return []
-    return call_host(w, types, operands, _host(callback, ()), acts=True, name="debug.callback")
+    lanes = lanes_of_pieces(callback, len(operands))
+    host = _host(callback, ())
+    return call_host(w, types, operands, host, acts=True, name="debug.callback", lanes=lanes)
 
 
 def _ask(w: Writer, x: Name, asking: Inspection) -> None:
@@ -232,6 +257,11 @@ def lower_sequenced_callback(
     debugs: bool,
 ) -> list[Name]:
     name = "debug.callback" if debugs else "io_callback"
+    if w.mesh is not None and lanes_of_pieces(callback, len(operands)) is not None:
+        raise NotImplementedError(
+            "debug.callback with ordered=True and partitioned=True over several devices: their "
+            "calls have no order; leave out one of the two"
+        )
     plain = _host(callback, result_types)
 
     def host(token: Any, *arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:

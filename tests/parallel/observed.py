@@ -1,4 +1,4 @@
-"""`inspect_array_sharding` anywhere in a program; `test_mesh.py` runs this on eight devices."""
+"""Programs over several devices whose values somebody looks at; `test_mesh.py` runs this file."""
 
 import numpy as np
 import pytest
@@ -84,3 +84,57 @@ def test_its_errors_are_the_users_own():
 
     with pytest.raises(KeyError, match="mine"):
         effax.jit(lambda x: effax.debug.inspect_array_sharding(x, callback=refuse))(X)
+
+
+PIECES = {
+    "jit": (lambda f: f, X, 8, (2, 2)),
+    "function": (lambda f: effax.jit(f), X, 8, (2, 2)),
+    "gradient": (lambda f: effax.grad(lambda x: f(x).sum()), X, 8, (2, 2)),
+    "scan": (
+        lambda f: lambda x: lax.scan(lambda c, _: (f(c), None), x, None, length=3)[0],
+        X,
+        24,
+        (2, 2),
+    ),
+    "branch": (lambda f: lambda x: lax.cond(x[0, 0] < 9, f, lambda x: x, x), X, 8, (2, 2)),
+    "batch": (lambda f: effax.vmap(f, in_axes=1), X, 16, (2,)),
+    "batch that is cut": (effax.vmap, X, 64, (2,)),
+    "loop of a batch": (
+        lambda f: effax.vmap(lambda x: lax.while_loop(lambda c: c.sum() < 100, f, x), in_axes=1),
+        X,
+        None,
+        (2,),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_each_device_shows_its_piece(name):
+    transform, x, count, shape = PIECES[name]
+    seen = []
+
+    def f(x):
+        effax.debug.callback(lambda x: seen.append(np.array(x)), x, partitioned=True)
+        return x * 2
+
+    effax.jit(transform(f))(x)
+    effax.effects_barrier()
+    assert count in (None, len(seen))
+    assert {piece.shape for piece in seen} == {shape}
+
+
+def test_pieces_are_printed(capfd):
+    @effax.jit
+    def f(x, y):
+        effax.debug.print("{} {}", x, y, partitioned=True)
+
+    f(effax.device_put(np.arange(8), NamedSharding(MESH, P("x"))), 5)
+    effax.effects_barrier()
+    lines = sorted(capfd.readouterr().out.splitlines())
+    assert lines == sorted(f"[{2 * i} {2 * i + 1}] 5" for i in range(4) for _ in range(2))
+
+
+def test_pieces_have_no_order():
+    f = effax.jit(lambda x: effax.debug.print("{}", x, ordered=True, partitioned=True))
+    with pytest.raises(NotImplementedError, match="have no order"):
+        f(X)
