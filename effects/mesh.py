@@ -276,8 +276,8 @@ class MeshShape:
 
     @property
     def size(self) -> int:
-        """The number of places: the product of the lengths."""
-        return prod(self.axis_sizes)
+        """The number of places: the product of the lengths; 0 where there are no axes."""
+        return prod(self.axis_sizes) if self.axis_names else 0
 
     @property
     def empty(self) -> bool:

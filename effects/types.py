@@ -101,15 +101,21 @@ class ShapedArray:
         return self.varying
 
     def update(
-        self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None
+        self,
+        shape: Any = None,
+        dtype: Any = None,
+        weak_type: bool | None = None,
+        sharding: Any = None,
     ) -> ShapedArray:
-        """The type with some parts replaced; one of another shape is not cut."""
+        """The type with some parts replaced; one of another shape is not cut, unless it is said."""
         found = ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
-        if self.cut is not None and found.shape == self.shape:
+        if sharding is not None:
+            found = sharding.typed(found)
+        elif self.cut is not None and found.shape == self.shape:
             found = found.cut_by(self.cut)
         return found.vary(self.varying) if self.varying else found
 

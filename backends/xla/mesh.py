@@ -80,6 +80,11 @@ class Mesh(MeshShape):
         return self._flat
 
     @property
+    def size(self) -> int:
+        """The number of devices."""
+        return len(self._flat)
+
+    @property
     def device_ids(self) -> np.ndarray[Any, Any]:
         """The numbers of the devices, in their array."""
         return np.array([d.id for d in self._flat]).reshape(self.axis_sizes)
@@ -118,7 +123,7 @@ class Mesh(MeshShape):
     @property
     def is_scalar(self) -> bool:
         """Whether there are no axes, and one device."""
-        return self.empty and self.size == 1
+        return self.empty and len(self._flat) == 1
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -239,6 +244,10 @@ def radices(placement: Placement) -> list[list[tuple[int, int]]] | None:
     return found
 
 
+MEMORIES: Final = ("device", "pinned_host", "unpinned_host")
+"""The names of memories that some devices have."""
+
+
 class NamedSharding(Sharding):
     """A spec over a mesh: each axis of an array cut along axes of the mesh, or not.
 
@@ -263,8 +272,14 @@ class NamedSharding(Sharding):
                 f"{type(spec).__name__}; write PartitionSpec({', '.join(map(repr, entries))})"
             )
         check_spec(mesh, spec)
-        if memory_kind is not None and isinstance(mesh, Mesh) and not mesh.empty:
-            check_memory(mesh.flat[0], memory_kind)
+        if memory_kind is not None:
+            if isinstance(mesh, Mesh) and not mesh.empty:
+                check_memory(mesh.flat[0], memory_kind)
+            elif memory_kind not in MEMORIES:
+                raise ValueError(
+                    f"Got invalid memory kind: {memory_kind}. Valid memory kinds are: "
+                    f"{', '.join(MEMORIES)}"
+                )
         self.mesh: Any = mesh
         self.spec = spec
         self._kind = memory_kind
@@ -273,8 +288,8 @@ class NamedSharding(Sharding):
 
     @property
     def memory_kind(self) -> str | None:
-        """The memory of the devices that arrays are in."""
-        return self._kind or "device"
+        """The memory of the devices that arrays are in; None where nobody chose, or knows it."""
+        return self._kind or ("device" if isinstance(self.mesh, Mesh) else None)
 
     def with_memory_kind(self, kind: str) -> NamedSharding:
         """The sharding in another memory of the devices."""
@@ -355,6 +370,19 @@ class NamedSharding(Sharding):
         self.check_compatible_aval(global_shape)
         return super().shard_shape(global_shape)
 
+    def is_equivalent_to(self, other: Any, ndim: int) -> bool:
+        """Whether another sharding cuts arrays of `ndim` axes alike, over the same devices.
+
+        Shardings over meshes without devices are equivalent if they name the same axes.
+        """
+        if isinstance(self.mesh, Mesh) and isinstance(getattr(other, "mesh", self.mesh), Mesh):
+            return super().is_equivalent_to(other, ndim)
+        return (
+            isinstance(other, NamedSharding)
+            and (self.mesh, self.memory_kind) == (other.mesh, other.memory_kind)
+            and self.ranked(ndim).spec == other.ranked(ndim).spec
+        )
+
     def __eq__(self, other: object) -> bool:
         return self is other or (
             isinstance(other, NamedSharding)
@@ -367,9 +395,8 @@ class NamedSharding(Sharding):
         return self._hash
 
     def __repr__(self) -> str:
-        return (
-            f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind={self.memory_kind})"
-        )
+        kind = "" if self.memory_kind is None else f", memory_kind={self.memory_kind}"
+        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{kind})"
 
     def __reduce__(self) -> Any:
         return _named_sharding, (self.mesh, self.spec, self._kind)

@@ -186,6 +186,32 @@ def test_shard_alike_puts_one_beside_the_other(cut):
     np.testing.assert_array_equal(rows[1], np.tile(HOST[0], (8, 1)))
 
 
+def test_shardings_over_meshes_without_devices_are_compared():
+    mesh = MESH.abstract_mesh
+    x, longer, y = (NamedSharding(mesh, P(*s)) for s in (("x",), ("x", None), ("y",)))
+    assert x.is_equivalent_to(longer, 2) and not x.is_equivalent_to(y, 2)
+    assert not x.is_equivalent_to(over("x"), 2) and not over("x").is_equivalent_to(x, 2)
+    assert x.memory_kind is None and "memory_kind" not in repr(x)
+    assert NamedSharding(mesh, P(), memory_kind="pinned_host").memory_kind == "pinned_host"
+    with pytest.raises(ValueError, match="Got invalid memory kind: hbm"):
+        NamedSharding(mesh, P(), memory_kind="hbm")
+    empty = Mesh(np.empty((), object), ())
+    assert (empty.size, empty.abstract_mesh.size, AbstractMesh((), ()).size) == (0, 0, 0)
+    assert Mesh(np.array(effax.devices()[0]), ()).size == 1
+
+
+def test_types_say_how_values_are_cut():
+    kinds = (AxisType.Explicit, AxisType.Auto)
+    mesh = AbstractMesh((2, 4), ("x", "y"), axis_types=kinds)
+    type = effax.core.ShapedArray((8, 8), np.float32)
+    assert type.update(sharding=NamedSharding(mesh, P(("x", "y")))).str_short() == "f32[8@x,8]"
+    explicit = effax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    x = effax.device_put(HOST, NamedSharding(explicit, P("x")))
+    found = []
+    effax.jit(lambda x: found.append(effax.ShapeDtypeStruct.like(x)))(x)
+    assert found[0].sharding == NamedSharding(explicit.abstract_mesh, P("x", None))
+
+
 @pytest.mark.parametrize("make", [lax.full, jnp.full])
 def test_a_spec_of_what_is_made_may_end_in_none(make):
     option = {"sharding" if make is lax.full else "device": over("x", None)}

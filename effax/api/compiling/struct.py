@@ -138,7 +138,8 @@ class ShapeDtypeStruct:
         if isinstance(x, KeyArray):
             return cls(x.shape, x.dtype)
         given = typeof(x)
-        put = x.sharding if getattr(x, "committed", False) else None
+        typed = None if given.cut is None else given.sharding
+        put = x.sharding if getattr(x, "committed", False) else typed
         return cls.of(given).update(sharding=put)
 
     @property
