@@ -70,7 +70,7 @@ class Asked:
         self.telling(layout.name(placement, self.ndim) or placement)
 
     def _along_all(self, devices: tuple[Device, ...], proto: Any) -> Placement:
-        """What a sharding along the axes left is on all devices: the same along the others."""
+        """Return what a sharding along the axes left is on all devices: the same along others."""
         places = np.arange(len(devices))
         among = np.zeros(len(devices), int)  # the number of a device among those of these axes
         for stride, size in self.left or ():
