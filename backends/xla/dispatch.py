@@ -27,6 +27,7 @@ from effax.effects.config import read, trace_key
 from effax.effects.effect import LITERALS, Effect
 from effax.effects.errors import UnexpectedTracerError, UnhandledEffectError
 from effax.effects.handler import Carrier
+from effax.effects.mesh import placed_by
 from effax.effects.program import Program, programs_in
 from effax.effects.rows import shape
 from effax.effects.rows.callback import inspections
@@ -150,7 +151,9 @@ def _launch(
 
     effect.infer(types, attributes)
     staged = stage(body, [s.type for s in specs], effect.name)
-    layout = layout_of(specs, staged.program, what=effect.name)
+    mesh = attributes.get("mesh") if effect is call else None
+    with contextlib.nullcontext() if mesh is None else placed_by(mesh):
+        layout = layout_of(specs, staged.program, what=effect.name)
     leaf = not effect.higher_order
     executor = compile_program(staged.program, layout, single_op=leaf, shared=leaf)
     launch = executor.gather(specs, layout).launch(list if effect.multiple else None)

@@ -17,6 +17,7 @@ from effax.effects.cuts import entry_of, names_of
 from effax.effects.frames import describe
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, Variable, programs_in
+from effax.effects.rows.control import call
 from effax.effects.types import ShapedArray, complex128, str_long
 
 
@@ -254,7 +255,10 @@ def _inside(claim: Claim, where: str) -> str:
 
 
 def claims_in(program: Program) -> tuple[Claim, ...]:
-    """One effect for each mesh or sharding over devices in a program, its parts included."""
+    """One effect for each mesh or sharding over devices in a program, its parts included.
+
+    The mesh of a call places that call alone, not a program that holds it.
+    """
     found = program.memo.get("claims")
     if found is None:
         seen: dict[Any, Claim] = {}
@@ -274,7 +278,9 @@ def claims_in(program: Program) -> tuple[Claim, ...]:
 
 
 def _places(e: Any) -> Iterable[Any]:
-    """The attributes of an equation that may say where its program runs."""
+    """The attributes of an equation that may say where its program runs; a call's are its own."""
+    if e.effect is call:
+        return ()
     if e.effect.name != "device_put":  # its row is not loaded by every program
         return e.attributes.values()
     sharding = e.attributes["sharding"]

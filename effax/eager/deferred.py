@@ -46,7 +46,10 @@ from effax.interpreters.stage import Stage, stage
 from effax.interpreters.transpose.control import transpose_program
 
 DEFERRED: Final = frozenset({control.call, control.cond, control.while_loop, control.scan})
-"""Effects with programs that are recorded whole, where nothing in the programs is observed."""
+"""Effects with programs that are recorded whole, where nothing in the programs is observed.
+
+A call with a mesh is performed at once, as it alone runs on the devices of that mesh.
+"""
 _record: Final = Stage.perform
 _LIMIT: Final = 256
 _plans: Final[dict[Any, GradientPlan]] = remembered()
@@ -138,7 +141,7 @@ class DeferredJVP(Stage):
 
     def _can_be_deferred(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         if effect.answerable:
-            return effect in DEFERRED and not row_of(effect, attributes)
+            return effect in DEFERRED and "mesh" not in attributes and not row_of(effect, attributes)
         return is_pure(effect, JVP.rules.get(effect))
 
     def atom(self, x: Any) -> Variable:

@@ -112,7 +112,8 @@ def _scan_type(
 call = Effect("call", family="control", typing=_call_type, multiple=True, higher_order=True)
 """`call(*operands, program, name)`: a program as one operation; what `jit` performs.
 
-With the attribute `metadata` XLA gets the call with these frontend attributes.
+With the attribute `metadata` XLA gets the call with these frontend attributes. With `mesh`, a call
+that no other program holds is computed on the devices of that mesh, as `pjit` does.
 """
 
 remat = Effect("remat", family="control", typing=_call_type, multiple=True, higher_order=True)

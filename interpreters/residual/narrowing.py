@@ -61,7 +61,9 @@ def _of_inputs(program: Program, keep: Sequence[bool]) -> Program:
     return found
 
 
-_OF_CALLS: Final = frozenset({"program", "name", "policy", "prevent_cse", "again", "metadata"})
+_OF_CALLS: Final = frozenset(
+    {"program", "name", "policy", "prevent_cse", "again", "metadata", "mesh"}
+)
 """Attributes of calls that say nothing of single operands."""
 
 

@@ -163,7 +163,12 @@ def test_a_pjit_is_placed_by_the_mesh_entered(pair):
     with MESH:
         assert pjit(lambda: 1)().sharding == over(MESH)
         assert pjit(jnp.sin)(HOST).sharding == over(MESH)
-        assert effax.grad(pjit(lambda x: (x * x).sum()))(HOST).sharding == over(MESH)
+        square = pjit(lambda x: (x * x).sum())
+        for _ in range(30):  # also once the gradient is computed often
+            assert effax.grad(square)(HOST).sharding == over(MESH)
+        assert effax.linearize(square, HOST)[1](HOST).sharding == over(MESH)
+        assert effax.vjp(square, HOST)[1](np.float32(1))[0].sharding == over(MESH)
+        assert effax.jit(effax.grad(square))(HOST).sharding.device_set == {DEVICES[0]}
         assert effax.vmap(pjit(jnp.sin))(HOST).sharding == over(MESH)
         assert effax.jit(pjit(jnp.sin))(HOST).devices() == {DEVICES[0]}
         assert effax.jit(jnp.sin)(pair).sharding == over(PAIR, "x")

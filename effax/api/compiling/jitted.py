@@ -40,7 +40,7 @@ from effax.effects import config, key_use
 from effax.effects.config import trace_key
 from effax.effects.frames import boundary, describe, filtered, settle, strip, user_frame
 from effax.effects.handler import bottom, current, innermost
-from effax.effects.mesh import entered_mesh, placed_by_entered, placing_mesh
+from effax.effects.mesh import entered_mesh, placed_by, placing_mesh
 from effax.effects.program import Program, Variable
 from effax.effects.rows import control
 from effax.effects.rows.state import Ref, takes_references
@@ -179,8 +179,14 @@ class Jit:
 
     def _context(self) -> Any:
         """The context of a call: that of a `pjit` is placed by a mesh entered with `with mesh:`."""
-        entered = self._is_pjit and entered_mesh() is not None
-        return placed_by_entered() if entered else nullcontext()
+        mesh = entered_mesh() if self._is_pjit else None
+        return nullcontext() if mesh is None else placed_by(mesh)
+
+    def _called(self, operands: Sequence[Any], program: Program) -> Any:
+        """The results of an effect `call`; that of a `pjit` keeps the mesh it is placed by."""
+        mesh = entered_mesh() if self._is_pjit else None
+        placed = {} if mesh is None else {"mesh": mesh}
+        return control.call(*operands, program=program, name=self._name, **placed)
 
     def _call_in_context(
         self, args: tuple[Any, ...], keywords: dict[str, Any], found: FoundCall | None
@@ -220,9 +226,7 @@ class Jit:
             return tree_unflatten(traced.out_tree, outs)
         if traced.mutates and keeps_references(traced.program):
             return self._closed(parted)
-        results = control.call(
-            *traced.captured, *parted.leaves, program=traced.program, name=self._name
-        )
+        results = self._called([*traced.captured, *parted.leaves], traced.program)
         return tree_unflatten(traced.out_tree, results)
 
     def _fill_unread(self, parted: CallArguments, traced: Trace) -> None:
@@ -247,7 +251,7 @@ class Jit:
         """The call inside another program, where shardings asked for are constraints."""
         ins, outs = self._asked(traced, parted)
         leaves = constrained(parted.leaves, (ins or ())[len(traced.captured) :] or None)
-        results = control.call(*traced.captured, *leaves, program=traced.program, name=self._name)
+        results = self._called([*traced.captured, *leaves], traced.program)
         return tree_unflatten(traced.out_tree, constrained(results, outs))
 
     def _closed(self, parted: CallArguments) -> Any:
