@@ -433,5 +433,5 @@ def under_mesh(mesh: Any, places: bool = True) -> config.Overriding:
 
 
 def placed_by(entered: Any) -> config.Overriding:
-    """A context manager under which the mesh of a `with mesh:` places computations, as `pjit` asks."""
+    """A context manager under which the mesh of a `with mesh:` places, as `pjit` asks."""
     return config.Overriding("mesh", _Entered(entered, True))

@@ -141,7 +141,8 @@ class DeferredJVP(Stage):
 
     def _can_be_deferred(self, effect: Effect, attributes: dict[str, Any]) -> bool:
         if effect.answerable:
-            return effect in DEFERRED and "mesh" not in attributes and not row_of(effect, attributes)
+            observed = row_of(effect, attributes)
+            return effect in DEFERRED and "mesh" not in attributes and not observed
         return is_pure(effect, JVP.rules.get(effect))
 
     def atom(self, x: Any) -> Variable:
