@@ -20,7 +20,7 @@ from effax.effects.cuts import Entries, count, cut_of, entry_of, names_of
 from effax.effects.errors import ShardingTypeError
 from effax.effects.facts import POINTWISE
 from effax.effects.interning import keep
-from effax.effects.mesh import PartitionSpec, current_mesh
+from effax.effects.mesh import AxisType, PartitionSpec, current_mesh
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
@@ -100,6 +100,8 @@ def _infer(effect: Effect, types: Sequence[Any], attributes: dict[str, Any]) -> 
     if rule is own:
         typed = effect.typing(*types, **attributes)
         return tuple(typed) if effect.multiple else typed
+    for over in dict.fromkeys(t.cut.mesh for t in types if t is not None and t.cut is not None):
+        _check_context(effect.name, over)
     plain = tuple([t if t is None else t.cut_by(None) for t in types])
     found = effect.infer(plain, attributes)
     outs = found if effect.multiple else (found,)
@@ -134,22 +136,48 @@ def _mesh_of(name: str, types: Sequence[Any]) -> Any:
     return meshes[0]
 
 
+def _check_context(name: str, mesh: Any) -> None:
+    """Raise `ValueError` where types are over axes that the mesh in context has otherwise.
+
+    Axes that a `shard_map` around is over keep their types in those of operands.
+    """
+    context = current_mesh()
+    if context is None or context.empty:
+        return
+    kinds = dict(zip(context.axis_names, context.axis_types, strict=True))
+    alike = context.shape_tuple == mesh.shape_tuple and all(
+        kinds[n] in (kind, AxisType.Manual)
+        for n, kind in zip(mesh.axis_names, mesh.axis_types, strict=True)
+    )
+    if not alike:
+        raise ValueError(
+            f"For primitive {name}, context mesh {context} should match the aval mesh {mesh}, "
+            "along whose explicit axes an operand is cut; enter the mesh of the operand "
+            "(effax.set_mesh), or reshard the operand to the mesh in context"
+        )
+
+
 def _cut(told: Cutting, type: ShapedArray, spec: Entries) -> ShapedArray:
     used = [n for entry in spec for n in names_of(entry)]
     twice = sorted({str(n) for n in used if used.count(n) > 1})
     if twice:
         raise told.refuse(
-            f"produces an illegally sharded result, {PartitionSpec(*spec)}, which names the mesh "
-            f"axes {twice} twice",
+            f"{told.name} operation produces an illegally sharded result, {PartitionSpec(*spec)}, "
+            f"which names the mesh axes {twice} twice",
             "pass out_sharding where the function has it, or reshard an operand first",
         )
+    doing = _DOING.get(told.name, told.name)
     for n, entry in zip(type.shape, spec, strict=True):
         if entry is not None and n % count(told.mesh, entry):
             raise told.refuse(
-                f"on sharded dims where out dim ({n}) is not divisible by mesh axes "
+                f"{doing} on sharded dims where out dim ({n}) is not divisible by mesh axes "
                 f"({count(told.mesh, entry)}) with spec ({entry}) is not implemented"
             )
     return type.cut_by(cut_of(told.mesh, spec))
+
+
+_DOING: Final = {"slice": "slicing", "pad": "padding"}
+"""The words that errors have for effects that change the lengths of axes."""
 
 
 # ---------------------------------------------------------------------------------- the rules
@@ -201,7 +229,7 @@ def along(field: str, told: Cutting) -> Sequence[Entries]:
     axis = told.attributes[field]
     specs = [entries(t) for t in told.types if t is not None and t.cut is not None]
     if any(spec[axis] is not None for spec in specs):
-        raise told.refuse(f"the operand must be unsharded along the axis {axis} it works along")
+        raise told.refuse(f"Input should be unsharded over the axis being reduced, which is {axis}")
     if any(spec != specs[0] for spec in specs):
         raise told.refuse("operands must have equal shardings")
     return [specs[0]] * len(told.outs)
@@ -244,7 +272,7 @@ def alike(told: Cutting) -> Sequence[Entries]:
         t is not None and len(t.shape) == len(specs[0]) and t.cut is None for t in told.types
     )
     if any(spec != specs[0] for spec in specs) or (plain and strict):
-        raise told.refuse("all operands should have the same sharding")
+        raise told.refuse("All operands should have the same sharding")
     return [specs[0]]
 
 
@@ -347,11 +375,13 @@ def ragged(told: Cutting) -> Sequence[Entries]:
 
 def _product(told: Cutting, left: Entries, right: Entries, numbers: Any) -> Entries:
     (lc, rc), (lb, rb) = numbers
-    for what, ls, rs in (("batch", lb, rb), ("contracting", lc, rc)):
+    batches = "lhs batch dimensions and rhs batch dimensions to have the consistent"
+    sums = "contracting dimensions to have consistent"
+    for what, ls, rs in ((batches, lb, rb), (sums, lc, rc)):
         pairs = [(left[i], right[j]) for i, j in zip(ls, rs, strict=True)]
         if any(a is not None and b is not None and a != b for a, b in pairs):
             raise told.refuse(
-                f"{told.name} requires {what} dimensions to have consistent sharding, got "
+                f"{told.name} requires {what} sharding, got "
                 f"{tuple(a for a, _ in pairs)} and {tuple(b for _, b in pairs)}"
             )
     if any(left[i] is not None and right[j] is not None for i, j in zip(lc, rc, strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Any, Final, NoReturn
 
+from effax.effects.errors import ShardingTypeError
 from effax.effects.interning import Interned
 from effax.effects.mesh import AxisType, PartitionSpec
 
@@ -140,3 +141,22 @@ def lengths_text(lengths: Sequence[Any], cut: Cut | None) -> str:
             f"{n}@({names})" if isinstance(entry, tuple) else f"{n}@{names}" if names else f"{n}"
         )
     return ",".join(found)
+
+
+def check_whole(type: Any, axis: int | None, why: str, lengths: Sequence[int] = (1,)) -> None:
+    """Raise `ShardingTypeError` where an axis is cut, and not into pieces that divide some lengths.
+
+    Args:
+      type: the type of an array.
+      axis: the axis; None for all of them.
+      why: what the error says.
+      lengths: the lengths that the pieces may divide, by which the axis may be cut.
+    """
+    if type.cut is None:
+        return
+    for i in range(type.ndim) if axis is None else (axis,):
+        pieces = type.cut.pieces(i)
+        if any(n % pieces for n in lengths):
+            raise ShardingTypeError(
+                f"{why}. Got input type={type.str_short()}; reshard it (effax.sharding.reshard)"
+            )

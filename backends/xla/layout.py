@@ -18,7 +18,8 @@ from effax.effects.frames import describe
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, Variable, programs_in
 from effax.effects.rows.control import call
-from effax.effects.types import ShapedArray, complex128, str_long
+from effax.effects.rows.sharding import reshard
+from effax.effects.types import complex128, str_long
 
 
 @attrs.frozen(slots=True)
@@ -54,7 +55,7 @@ class ProgramLayout:
             named = asked.mesh.named(placement)
             if named is None or not asked.mesh.explicit_axes:
                 return named
-            return _merged(asked, named.ranked(ndim))
+            return _merged(asked, named, ndim)
         for named in self.known:
             if named.placement() is placement and len(named.spec) <= ndim:
                 return named
@@ -148,7 +149,7 @@ def layout_of(
     if program is not None and mesh is not None:
         types = program.out_types
         if mesh.explicit_axes or any([t.cut is not None for t in types]):
-            given = _typed_outs(types, mesh, given or (None,) * len(types))
+            given = _typed_outs(program, mesh, given or (None,) * len(types))
     return ProgramLayout(where, tuple(found), committed, mesh, given, tuple(known))
 
 
@@ -160,23 +161,32 @@ def _used(program: Program) -> list[bool]:
 
 
 def _typed_outs(
-    types: Sequence[ShapedArray], mesh: Mesh, asked: Sequence[Sharding | None]
+    program: Program, mesh: Mesh, asked: Sequence[Sharding | None]
 ) -> tuple[Sharding | None, ...]:
     """The shardings of results that nobody asked to lie elsewhere: as their types say.
 
-    Along axes that are not explicit, it is for the compiler to say.
+    Along axes that are not explicit, it is for the compiler to say. A result that is cut along
+    nothing is over the mesh that it was resharded to, if it was, else over the program's.
     """
+    last = {
+        e.outputs[0]: e.attributes["sharding"].mesh
+        for e in program.equations
+        if e.effect is reshard
+    }
 
-    def of(type: ShapedArray) -> Sharding | None:
+    def of(x: Any) -> Sharding | None:
+        type = x.type
         cut = type.cut
-        if cut is None and not mesh.explicit_axes:
+        shape = last.get(x, mesh) if cut is None else cut.mesh
+        over = mesh if shape is mesh else over_devices(shape, mesh)
+        if cut is None and not over.explicit_axes and not mesh.explicit_axes:
             return None
         entries = (None,) * type.ndim if cut is None else cut.entries
-        over = mesh if cut is None else over_devices(cut.mesh, mesh)
         kind = NamedSharding if over.are_all_axes_explicit else TypedSharding
         return kind(over, PartitionSpec(*entries))
 
-    return tuple(of(t) if wish is None else wish for t, wish in zip(types, asked, strict=True))
+    results = zip(program.outputs, asked, strict=True)
+    return tuple(of(x) if wish is None else wish for x, wish in results)
 
 
 def over_devices(shape: Any, mesh: Mesh) -> Mesh:
@@ -470,12 +480,18 @@ class TypedSharding(NamedSharding):
     __hash__ = NamedSharding.__hash__
 
 
-def _merged(asked: NamedSharding, found: NamedSharding) -> NamedSharding:
-    """The sharding that was found, where axes of length 1 that were asked for left no trace."""
-    entries = []
-    for i, entry in enumerate(found.spec):
+def _merged(asked: NamedSharding, found: NamedSharding, ndim: int) -> NamedSharding:
+    """The sharding that was found, where axes of length 1 that were asked for left no trace.
+
+    It has an entry for each axis if it is as the type says, and else ends with an axis that is cut.
+    """
+    entries: list[Any] = []
+    for i, entry in enumerate(found.ranked(ndim).spec):
         told = () if i >= len(asked.spec) or asked.spec[i] is UNCONSTRAINED else asked.spec.names(i)
         entries.append(entry_of([*told, *(n for n in names_of(entry) if n not in told)]))
+    if PartitionSpec(*entries) != asked.ranked(ndim).spec:
+        while entries and entries[-1] is None:
+            entries.pop()
     return found.update(spec=PartitionSpec(*entries))
 
 

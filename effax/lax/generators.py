@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from effax.api.placing.resharding import reshard
+from effax.api.placing.shardings import canonical
 from effax.eager.whole import whole
 from effax.effects.rows import random
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.rows.random import RandomAlgorithm as RandomAlgorithm
 from effax.effects.types import canonical_shape, typeof, uint32, user_dtype
-from effax.effects.value import Value
+from effax.effects.value import OutSharding, Value
 
 
 def _operand(x: Any) -> Any:
@@ -25,7 +27,7 @@ def rng_bit_generator(
     dtype: Any = uint32,
     algorithm: Any = RandomAlgorithm.RNG_DEFAULT,
     *,
-    out_sharding: None = None,
+    out_sharding: OutSharding = None,
 ) -> tuple[Any, Any]:
     """Return the state of a generator after it has made random bits, and the bits.
 
@@ -38,24 +40,21 @@ def rng_bit_generator(
       shape: the shape of the bits.
       dtype: the dtype of the bits, an unsigned integer.
       algorithm: a `RandomAlgorithm`.
-      out_sharding: must be None.
+      out_sharding: the sharding of the bits, on a mesh with explicit axes.
 
     >>> import effax.numpy as jnp
     >>> state, bits = rng_bit_generator(jnp.zeros(4, jnp.uint32), (2,))
     >>> state.tolist(), bits.tolist()
     ([0, 0, 1, 0], [1713891541, 3781805453])
     """
-    if out_sharding is not None:
-        raise NotImplementedError(
-            "out_sharding is not supported; apply with_sharding_constraint to the result"
-        )
+    where = canonical(out_sharding, "rng_bit_generator")
     state, bits = random.rng_bit_generator(
         _operand(key),
         shape=canonical_shape(shape),
         dtype=user_dtype(dtype, "rng_bit_generator"),
         algorithm=RandomAlgorithm(algorithm),
     )
-    return state, bits
+    return state, bits if where is None else reshard(bits, where)
 
 
 @whole("shape")

@@ -14,6 +14,7 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.eager.calls import as_values
 from effax.eager.whole import whole
+from effax.effects.cuts import check_whole
 from effax.effects.promotion import dtype_and_weakness
 from effax.effects.rows import conversion, selection, shape
 from effax.effects.tree import tree_flatten, tree_unflatten
@@ -386,8 +387,12 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
             f"Sum of sizes {sum(sizes)} must be equal to the size of axis {at} of the operand of "
             f"lax.split, {given.shape[at]}; got {tuple(sizes)}"
         )
+    check_whole(given, at, f"split on sharded dims into {tuple(sizes)} is not possible", sizes)
     bounds = [sum(sizes[:i]) for i in range(len(sizes) + 1)]
     return [shape.slice_axis(operand, at, a, b) for a, b in pairwise(bounds)]
+
+
+_TILED = "Operand cannot be sharded on dimension {} when the tiling is non-trivial"
 
 
 @moves_keys()
@@ -409,6 +414,8 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
             f"negative; got {tuple(reps)}"
         )
     for axis, count in enumerate(counts):
+        if count != 1:
+            check_whole(typeof(operand), axis, _TILED.format(axis))
         if count == 0:
             operand = shape.slice_axis(operand, axis, 0, 0)
         elif count > 1:

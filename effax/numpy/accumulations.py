@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from effax.eager.whole import whole
+from effax.effects.cuts import check_whole
 from effax.effects.effect import Effect
 from effax.effects.rows import cumulative, selection, shape
 from effax.effects.types import default_int, is_bool, is_inexact, typeof
@@ -34,6 +35,8 @@ def _accumulated(
     refuse_out(name, out)
     check_arrays(name, a)
     if axis is None or shape_of(a) == ():
+        told = f"The input should be fully replicated when axis is not specified to {name}"
+        check_whole(typeof(a), None, told)
         a, axis = ravel(a), 0 if axis is None else axis
     axis = canonical_axis(axis, len(shape_of(a)))
     kind = asked_dtype(name, dtype)

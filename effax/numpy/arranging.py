@@ -11,6 +11,7 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.eager.calls import as_values
 from effax.eager.whole import opening, whole
+from effax.effects.cuts import check_whole
 from effax.effects.errors import ConcretizationTypeError, why_unknown
 from effax.effects.handler import Carrier
 from effax.effects.rows import comparison, elementwise, indexing, selection
@@ -267,6 +268,10 @@ def _tile(a: Any, reps: tuple[int, ...]) -> Any:
     ndim = max(len(lengths), len(reps))
     lengths = (1,) * (ndim - len(lengths)) + lengths
     reps = (1,) * (ndim - len(reps)) + reps
+    for i, count in enumerate(reps[ndim - len(shape_of(a)) :]):
+        if count != 1:
+            told = f"Operand cannot be sharded on dimension {i} when the tiling is non-trivial"
+            check_whole(typeof(a), i, told)
     pairs = tuple(n for pair in zip(reps, lengths, strict=True) for n in pair)
     wide = effects.broadcast_in_dim(
         effects.reshape(a, shape=lengths), shape=pairs, dims=tuple(range(1, 2 * ndim, 2))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import is_iterable, opening, whole
+from effax.effects.cuts import check_whole
 from effax.effects.errors import ConcretizationTypeError
 from effax.effects.handler import Carrier
 from effax.effects.rows import shape as effects
@@ -318,10 +319,10 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
 @whole("bounds", "axis")
 def _parts(ary: Any, bounds: tuple[int, ...], axis: int) -> list[Any]:
     size = shape_of(ary)[axis]
-    return [
-        effects.slice_axis(ary, axis, a, greatest(a, b))
-        for a, b in zip((0, *bounds), (*bounds, size), strict=True)
-    ]
+    pairs = list(zip((0, *bounds), (*bounds, size), strict=True))
+    sizes = tuple([greatest(b - a, 0) for a, b in pairs])
+    check_whole(typeof(ary), axis, f"split on sharded dims into {sizes} is not possible", sizes)
+    return [effects.slice_axis(ary, axis, a, greatest(a, b)) for a, b in pairs]
 
 
 @moves_keys()
@@ -430,6 +431,8 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
             "Unstack requires arrays with rank > 0, however a scalar array was passed."
         )
     axis = canonical_axis(axis, len(lengths))
+    told = f"unstack operand cannot be sharded on the unstacking axis {axis}"
+    check_whole(typeof(x), axis, told)
     return tuple(
         effects.squeeze(effects.slice_axis(x, axis, i, i + 1), (axis,))
         for i in range(lengths[axis])

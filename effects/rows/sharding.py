@@ -13,7 +13,7 @@ from effax.effects.cuts import cut_of, entry_of, made, names_of
 from effax.effects.effect import Effect
 from effax.effects.facts import LINEAR, POINTWISE, SOUND
 from effax.effects.handler import bottom
-from effax.effects.mesh import PartitionSpec
+from effax.effects.mesh import AxisType, PartitionSpec
 from effax.effects.types import ShapedArray, typeof
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ reshard = Effect("reshard", family=FAMILY, typing=_resharded_type, facts=LINEAR 
 def _opened_type(x: ShapedArray, *, axes: tuple[Any, ...]) -> ShapedArray:
     if x.cut is None:
         return x
-    left = [entry_of([n for n in names_of(e) if n not in axes]) for e in x.cut.entries]
-    return x.cut_by(cut_of(x.cut.mesh, left))
+    kinds = zip(x.cut.mesh.axis_names, x.cut.mesh.axis_types, strict=True)
+    hidden = tuple(AxisType.Auto if n in axes else kind for n, kind in kinds)
+    return x.cut_by(cut_of(x.cut.mesh.update(axis_types=hidden), x.cut.entries))
 
 
 opened = Effect("opened", family=FAMILY, typing=_opened_type, facts=LINEAR | SOUND)

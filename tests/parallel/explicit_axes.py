@@ -131,8 +131,9 @@ def test_in_auto_axes_types_say_nothing(jit):
 
 def test_values_from_around():
     x = put("x")
-    out = auto_axes(lambda y: x + y)(put("x"), out_sharding=P(None, "x"))
-    assert str(effax.typeof(out)) == "float32[8,4@x]"
+    for add in (auto_axes(lambda y: x + y), auto_axes(lambda y: jnp.sum(x))):
+        with pytest.raises(ValueError, match=r"For primitive .* context mesh .* should match"):
+            add(put("x"), out_sharding=P(None, "x"))
     with pytest.raises(ShardingTypeError, match="pass the operand as an argument"):
         effax.shard_map(lambda y: x[0] + y, in_specs=P("x"), out_specs=P("x"))(put("x"))
 
@@ -165,7 +166,7 @@ def test_axes_of_two_types():
             z = effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, spec))(x)  # noqa: B023
             assert z.sharding.spec == P("x", "y")
         merged = effax.jit(lambda x: effax.lax.with_sharding_constraint(x, P("y")))(x)
-        assert merged.sharding.spec == P(("x", "y"), None)
+        assert merged.sharding.spec == P(("x", "y"))
         with pytest.raises(AssertionError):
             effax.jit(lambda x: effax.lax.with_sharding_constraint(x * 2, P(None, "x")))(x)
         whole = effax.jit(lambda x: reshard(x, P()) * 2)(x)
@@ -309,4 +310,124 @@ def test_an_abstract_mesh_in_context_is_over_the_devices_there():
 )
 def test_meshes_and_specs_that_fit_nothing_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
+        call()
+
+
+# ------------------------------------------------------------------------ axes of several types
+
+AUTO = MESH.update(axis_types=(AxisType.Auto,) * 2)
+MIXED = MESH.update(axis_types=(AxisType.Explicit, AxisType.Auto))
+
+
+def spread(mesh, *spec):
+    return effax.device_put(HOST, NamedSharding(mesh, P(*spec)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **o: jnp.zeros(8, **o),
+        lambda **o: jnp.einsum("ij,kj->ik", spread(AUTO, "x"), spread(AUTO), **o),
+        lambda **o: effax.random.normal(effax.random.key(0), (8,), **o),
+        lambda **o: effax.lax.rng_bit_generator(jnp.zeros(4, "uint32"), (8,), **o),
+        lambda **o: spread(AUTO, "x").at[jnp.arange(4)].get(**o),
+        lambda **o: reshard(spread(AUTO), *o.values()),
+    ],
+)
+def test_out_sharding_names_explicit_axes_only(make):
+    for mesh, spec in ((AUTO, P("x")), (MIXED, P("y"))):
+        for where in (spec, NamedSharding(mesh, spec)):
+            with (
+                effax.set_mesh(mesh),
+                pytest.raises(ValueError, match="cannot contain axis names that are of type Auto"),
+            ):
+                make(out_sharding=where)
+    with (
+        effax.set_mesh(None),
+        pytest.raises(ValueError, match="Using PartitionSpec when you are not under a mesh"),
+    ):
+        make(out_sharding=P("x"))
+
+
+def test_out_sharding_is_over_the_mesh_in_context():
+    with effax.set_mesh(MIXED), pytest.raises(ValueError, match=r"^Context mesh .* should match"):
+        jnp.zeros(8, out_sharding=NamedSharding(MESH, P("x")))
+    with pytest.raises(TypeError, match="only supports instances of `NamedSharding`"):
+        jnp.zeros(8, out_sharding="x")
+
+
+def test_bits_lie_where_out_sharding_says():
+    def make():
+        return effax.lax.rng_bit_generator(
+            jnp.arange(4, dtype="uint32"), (8, 4), out_sharding=P("x")
+        )
+
+    for state, bits in (make(), effax.jit(make)()):
+        assert str(effax.typeof(bits)) == "uint32[8@x,4]"
+        assert bits.sharding == NamedSharding(MESH, P("x", None))
+        assert effax.typeof(state).str_short() == "u32[4]"
+
+
+@pytest.mark.parametrize("apply", [lambda f: f, effax.jit], ids=["now", "jit"])
+@pytest.mark.parametrize(
+    ("mesh", "spec", "asked", "found"),
+    [
+        (AUTO, P("x"), P(), P("x")),
+        (AUTO, P("x", "y"), P(), P("x", "y")),
+        (MIXED, P("x", "y"), P("x"), P("x", "y")),
+        (MIXED, P("x", "y"), P(), P(None, "y")),
+        (MIXED, P("x"), P("x"), P("x", None)),
+        (MESH, P("x"), P(), P(None, None)),
+    ],
+)
+def test_reshard_leaves_arrays_as_they_are_along_other_axes(apply, mesh, spec, asked, found):
+    with effax.set_mesh(mesh):
+        x = spread(mesh, *spec)
+        assert apply(lambda x: reshard(x, asked))(x).sharding == NamedSharding(mesh, found)
+
+
+def test_reshard_to_a_mesh_of_other_axis_types():
+    for apply in (lambda f: f, effax.jit):
+        out = apply(lambda x: reshard(x, NamedSharding(AUTO, P())))(put("x"))
+        assert out.sharding == NamedSharding(AUTO, P("x"))
+        assert str(effax.typeof(out)) == "float32[8,4]"
+
+
+def test_types_over_another_mesh_than_that_in_context_are_refused():
+    with effax.set_mesh(MIXED):
+        cut = spread(MIXED, "x", "y")
+        for f in (lambda x: x * cut, lambda x: cut * x, jnp.sum):
+            with pytest.raises(ValueError, match=r"For primitive .* context mesh .* the aval mesh"):
+                f(put_on_mesh := spread(MESH, "x"))
+            assert put_on_mesh.sharding.mesh == MESH
+
+
+def test_explicit_axes_of_a_mesh_of_two_types():
+    with effax.set_mesh(MIXED):
+        found = explicit_axes(lambda x: x * 2, axes="y", in_sharding=P("x", "y"))(
+            spread(MIXED, "x", "y")
+        )
+        assert found.sharding == NamedSharding(MIXED, P("x", "y"))
+        assert str(effax.typeof(found)) == "float32[8@x,4]"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: jnp.concatenate([put("x"), put()]), "All operands should have the same sharding"),
+        (lambda: jnp.cumsum(put("x"), axis=0), "Input should be unsharded over the axis being"),
+        (lambda: jnp.cumsum(put("x")), "The input should be fully replicated when axis is not"),
+        (lambda: put("x")[:3], "slicing on sharded dims"),
+        (lambda: jnp.split(put("x"), [3]), "split on sharded dims"),
+        (lambda: jnp.unstack(put("x", x=HOST[:4])), "operand cannot be sharded on the unstacking"),
+        (lambda: jnp.tile(put("x"), (2, 1)), r"cannot be sharded .* tiling is non-trivial"),
+        (lambda: jnp.einsum("ij,kj->ik", put("x"), put("x")), "operation produces an illegally"),
+        (
+            lambda: jnp.einsum("ij,ij->i", put("x"), put("y")),
+            "requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding",
+        ),
+    ],
+)
+def test_errors_of_types_begin_as_jaxs(call, message):
+    with pytest.raises(ShardingTypeError, match=message):
         call()

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from effax.api.placing.shardings import check_rank, resolve
+from effax.api.placing.shardings import canonical, check_rank, resolve
 from effax.backends.xla import array as arrays
 from effax.backends.xla.layout import layout_of, over_devices
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.backends.xla.placement import Sharding
-from effax.effects.cuts import along, entry_of, names_of
+from effax.effects.cuts import along, count, entry_of, names_of
 from effax.effects.errors import ShardingTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, innermost
@@ -146,12 +146,14 @@ def moved(x: Any, sharding: Sharding, function: str) -> Any:
                 f"{function}: {sharding.spec} refers to the mesh axes {manual}, but an enclosing "
                 "shard_map is over them: a value inside is one piece along them"
             )
-        if traced and sharding.mesh.explicit_axes:
+        if traced and (sharding.mesh.explicit_axes or not constrains):
             return effects.reshard(x, sharding=sharding)
         if traced or sharding.is_constraint:
             return effects.with_sharding_constraint(x, sharding=sharding)
         sharding = _with_devices(x, sharding)
-        if sharding.mesh.explicit_axes:
+        if not constrains:
+            sharding = _beside_open(x, sharding)
+        elif sharding.mesh.explicit_axes:
             sharding = sharding.ranked(np.ndim(x))
     elif traced and constrains:
         return effects.with_sharding_constraint(x, sharding=sharding)
@@ -163,6 +165,31 @@ def moved(x: Any, sharding: Sharding, function: str) -> Any:
     if constrains and isinstance(x, arrays.Array):  # refuses one that was put elsewhere
         layout_of([x.spec], outs=(sharding,), what=function)
     return arrays.device_put(x, sharding)
+
+
+def _beside_open(x: Any, sharding: NamedSharding) -> NamedSharding:
+    """The sharding, with the cuts that an array has along axes of the mesh that are not explicit.
+
+    Along those XLA decides, and it leaves an array where it lies.
+    """
+    mesh, ndim = sharding.mesh, np.ndim(x)
+    asked = sharding.ranked(ndim) if mesh.explicit_axes else sharding
+    if mesh.are_all_axes_explicit or not isinstance(x, arrays.Array):
+        return asked
+    now = mesh.named(x.spec.placement) if x.spec.placement.devices == mesh.flat else None
+    if now is None:
+        return asked
+    entries: list[Any] = []
+    specs = sharding.ranked(ndim).spec, now.ranked(ndim).spec
+    for length, wish, own in zip(x.shape, *specs, strict=True):
+        names = [n for n in names_of(own) if n not in mesh.explicit_axes]
+        entry = entry_of([*names_of(wish), *names])
+        entries.append(wish if length % count(mesh, entry) else entry)
+    if PartitionSpec(*entries) == asked.ranked(ndim).spec:
+        return asked
+    while entries and entries[-1] is None:
+        entries.pop()
+    return sharding.update(spec=PartitionSpec(*entries))
 
 
 def _with_devices(x: Any, sharding: NamedSharding) -> NamedSharding:
@@ -205,14 +232,21 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 
     Args:
       xs: a pytree of arrays.
-      out_shardings: shardings, or specs over the mesh in context, in a prefix of the tree of `xs`.
+      out_shardings: `NamedSharding`s, or specs over the mesh in context, in a prefix of the tree of
+        `xs`. They name explicit axes of the mesh; along the others arrays are left as they are.
+
+    Raises:
+      TypeError: for what is neither a `NamedSharding` nor a spec.
+      ValueError: for a spec without a mesh in context, and one that names an axis of the mesh that
+        is not `Explicit`.
 
     >>> import effax, effax.numpy as jnp
     >>> mesh = effax.make_mesh((1,), ("x",))
     >>> effax.typeof(reshard(jnp.ones(2), effax.NamedSharding(mesh, effax.P("x"))))
     f32[2@x]
     """
-    return _each(xs, out_shardings, "out_shardings", _resharded, "reshard")
+    asked = canonical(out_shardings, "reshard", other_meshes=True)
+    return _each(xs, asked, "out_shardings", _resharded, "reshard")
 
 
 def _resharded(x: Any, sharding: Sharding) -> Any:
@@ -242,6 +276,7 @@ def for_result(
       keywords: its keyword arguments.
       where: what `out_sharding` is.
     """
+    where = canonical(where, function.__name__)
     if innermost() is not bottom and effects.explicit_mesh(tree_leaves((args, keywords))):
         with suppress(ShardingTypeError):
             typed = function(*args, **keywords)
@@ -275,7 +310,9 @@ def _with_axes(mesh: Any, axes: Sequence[Any], kind: AxisType, function: str) ->
     manual = [n for n in axes if n in mesh.manual_axes]
     if manual:
         raise NotImplementedError(
-            f"{function}: a shard_map around is over the mesh axes {manual}; name others in axes"
+            "Going from `Manual` AxisType to `Auto` or `Explicit` AxisType is not allowed: "
+            f"{function} would, for the mesh axes {manual}, which a shard_map around is over; name "
+            "others in axes"
         )
     pairs = zip(mesh.axis_names, mesh.axis_types, strict=True)
     return mesh.update(axis_types=tuple(kind if n in axes else k for n, k in pairs))
@@ -325,6 +362,8 @@ def auto_axes(
             return f(*args, **keywords)
         names = _axes(axes, mesh)
         inner = _with_axes(mesh, names, AxisType.Auto, "auto_axes")
+        if inner.axis_types == mesh.axis_types:  # XLA decides all along
+            return f(*args, **keywords)
         args, keywords = opened((args, keywords), names)
         with under_mesh(inner):
             result = f(*args, **keywords)

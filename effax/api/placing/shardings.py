@@ -12,17 +12,21 @@ from effax.backends.xla.mesh import NamedSharding
 from effax.backends.xla.placement import Placement, Sharding, place
 from effax.effects.mesh import (
     UNCONSTRAINED,
+    AxisType,
     PartitionSpec,
     current_mesh,
     entered_mesh,
     placing_mesh,
 )
 from effax.effects.rows.sharding import reshard, with_sharding_constraint
-from effax.effects.tree import flatten_axes, keystr, tree_flatten, tree_flatten_with_path
+from effax.effects.tree import flatten_axes, keystr, tree_flatten, tree_flatten_with_path, tree_map
 from effax.effects.types import ShapedArray, str_long
 
 UNSPECIFIED: Final = object()
 """The tree of shardings of a `pjit` that was given none."""
+
+_SHOWN: Final = {"_read_part": "at[...].get", "reshape_values": "reshape"}
+"""The public names of functions that are called by other ones."""
 
 Leaves = tuple[Sharding | None, ...]
 
@@ -196,3 +200,70 @@ def constrained(values: Sequence[Any], asked: Leaves | None) -> list[Any]:
         return effect(x, sharding=sharding)
 
     return list(map(told, values, asked or (None,) * len(values)))
+
+
+def canonical(where: Any, function: str, other_meshes: bool = False) -> Any:
+    """The `NamedSharding`s that results are to have, in the tree of those or of specs.
+
+    Args:
+      where: what the keyword was given.
+      function: the name of the public function it was given to, for errors.
+      other_meshes: whether the mesh may be another one than that in context.
+
+    Raises:
+      TypeError: for what is neither a `NamedSharding` nor a spec.
+      ValueError: for a spec without a mesh in context, one that names an axis of the mesh that is
+        not `Explicit`, and for another mesh than that in context.
+    """
+
+    function = _SHOWN.get(function, function)
+
+    def of(x: Any) -> Any:
+        if isinstance(x, PartitionSpec):
+            x = NamedSharding(_mesh_for(x, function), x)
+        elif not isinstance(x, NamedSharding):
+            raise TypeError(
+                f"`out_sharding` argument of {function} only supports instances of `NamedSharding` "
+                f"or `PartitionSpec`. Got {x} of type: {type(x)}; use device_put for others"
+            )
+        elif not other_meshes:
+            _check_mesh(x.mesh, function)
+        _refuse_other_axes(x, function)
+        return x
+
+    return tree_map(of, where)
+
+
+def _mesh_for(spec: PartitionSpec, function: str) -> Any:
+    mesh = current_mesh()
+    if mesh is None or mesh.empty:
+        raise ValueError(
+            "Using PartitionSpec when you are not under a mesh context is not allowed: "
+            f"{function} got {spec}; call it under `with effax.set_mesh(mesh):`, or give a "
+            "NamedSharding, which names its mesh"
+        )
+    return mesh
+
+
+def _check_mesh(mesh: Any, function: str) -> None:
+    context = current_mesh()
+    if context is None or context.empty or mesh.empty:
+        return
+    both_auto = mesh.are_all_axes_auto and context.are_all_axes_auto
+    alike = mesh.shape_tuple == context.shape_tuple and mesh.axis_types == context.axis_types
+    if not (both_auto or alike):
+        raise ValueError(
+            f"Context mesh {context} should match the mesh of sharding {mesh} passed to {function}:"
+            " give a spec, which is over the mesh in context"
+        )
+
+
+def _refuse_other_axes(x: NamedSharding, function: str) -> None:
+    kinds = dict(zip(x.mesh.axis_names, x.mesh.axis_types, strict=True))
+    for name in x.spec.used:
+        if kinds[name] is not AxisType.Explicit:
+            raise ValueError(
+                f"PartitionSpec passed to {function} cannot contain axis names that are of type "
+                f"Auto or Manual. Got PartitionSpec: {x.spec} with axis name: {name} of type: "
+                f"{kinds[name]}; use with_sharding_constraint, or a mesh whose axes are Explicit"
+            )
