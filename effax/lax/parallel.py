@@ -29,15 +29,15 @@ def axis_names(axis_name: Any) -> tuple[Hashable, ...]:
     return axis_name if isinstance(axis_name, tuple) else (axis_name,)
 
 
-def _length(name: Hashable) -> int:
+def _length(name: Hashable, function: str) -> int:
     axes: Any = axes_in_scope()
     for found, size in axes:
         if found == name:
             return int(size)
     known = [found for found, _ in axes]
     advice = (
-        f"call the function under vmap(..., axis_name={name!r}), or under shard_map over a mesh "
-        f"with the axis {name!r}"
+        f"with vmap, the axis is bound by vmap(..., axis_name={name!r}); with shard_map, it is one "
+        "of the mesh"
     )
     import difflib
 
@@ -45,7 +45,8 @@ def _length(name: Hashable) -> int:
     if similar:
         advice = f"did you mean {similar[0]!r}?"
     raise UnboundAxisError(
-        f"unbound axis name: {name}. The following axis names are available: {known}; {advice}"
+        f"Found an unbound axis name: {name}. To fix this, please call {function} under "
+        f"`effax.shard_map`. The following axis names are available: {known}; {advice}"
     )
 
 
@@ -67,13 +68,17 @@ def axis_size(axis_name: Any) -> int:
     >>> effax.vmap(lambda x: x * effax.lax.axis_size("i"), axis_name="i")(effax.numpy.ones(3))
     Array([3., 3., 3.], dtype=float32)
     """
-    return prod(map(_length, axis_names(axis_name)))
+    return _size(axis_name, "axis_size")
 
 
-def _number(axis_name: Any, groups: Any) -> Any:
+def _size(axis_name: Any, function: str) -> int:
+    return prod([_length(name, function) for name in axis_names(axis_name)])
+
+
+def _number(axis_name: Any, groups: Any, function: str) -> Any:
     """The number of places that act together; an array where groups differ in length."""
     if groups is None:
-        return axis_size(axis_name)
+        return _size(axis_name, function)
     lengths = lengths_by_place(groups)
     return of_place(lengths, axis_index(axis_name)) if len({*lengths}) > 1 else lengths[0]
 
@@ -90,7 +95,7 @@ def axis_index(axis_name: Any) -> Array:
     """
     total: Any = None
     for name in axis_names(axis_name):
-        size = _length(name)
+        size = _length(name, "axis_index")
         place = varied(collective.axis_index(axes=(name,)), (name,))
         total = place if total is None else total * size + place
     return total
@@ -109,8 +114,8 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     >>> effax.vmap(lambda x: x / effax.lax.psum(x, "i"), axis_name="i")(effax.numpy.arange(4.0))
     Array([0.        , 0.16666667, 0.33333334, 0.5       ], dtype=float32)
     """
-    groups = checked_groups("psum", axis_index_groups, axis_size(axis_name))
-    names, size = axis_names(axis_name), _number(axis_name, groups)
+    groups = checked_groups("psum", axis_index_groups, _size(axis_name, "psum"))
+    names, size = axis_names(axis_name), _number(axis_name, groups, "psum")
 
     def leaf(y: Any) -> Any:
         if type(y) in LITERALS:
@@ -135,8 +140,8 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     >>> effax.vmap(lambda x: x - effax.lax.pmean(x, "i"), axis_name="i")(effax.numpy.arange(3.0))
     Array([-1.,  0.,  1.], dtype=float32)
     """
-    groups = checked_groups("pmean", axis_index_groups, axis_size(axis_name))
-    size = _number(axis_name, groups)
+    groups = checked_groups("pmean", axis_index_groups, _size(axis_name, "pmean"))
+    size = _number(axis_name, groups, "psum")
 
     def leaf(total: Any) -> Any:
         if type(total) in LITERALS:
@@ -180,7 +185,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 def _extremum(effect: Effect, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
     names = axis_names(axis_name)
-    groups = checked_groups(effect.name, axis_index_groups, axis_size(axis_name))
+    groups = checked_groups(effect.name, axis_index_groups, _size(axis_name, effect.name))
     if groups is None:
         return tree_map(lambda y: effect(asarray(y), axes=names), x)
     return tree_map(lambda y: effect(varied(asarray(y), names), axes=names, **option(groups)), x)
@@ -210,26 +215,31 @@ def all_gather(
         its group, in the order of the list.
       axis: the axis of the result that holds the places; negative ones count from the end.
       tiled: whether to join the values along `axis`, rather than stack them.
-      to: "varying": under `shard_map` the result counts as another value at each place.
+      to: under `shard_map`, whether the result counts as another value at each place, "varying",
+        or as one that is the same at all of them, "invarying".
 
     Raises:
-      NotImplementedError: for the other kinds that JAX has, "invarying" and "reduced".
+      NotImplementedError: for the other kind that JAX has, "reduced", and for "invarying" within
+        groups.
 
     >>> import effax
     >>> effax.vmap(lambda x: effax.lax.all_gather(x, "i"), axis_name="i")(effax.numpy.arange(2.0))
     Array([[0., 1.],
            [0., 1.]], dtype=float32)
     """
-    if to in ("invarying", "reduced"):
+    if to == "reduced" or (to == "invarying" and axis_index_groups is not None):
+        within = " with axis_index_groups" * (to == "invarying")
         raise NotImplementedError(
-            f"all_gather(to={to!r}): a gathered result counts as another at each place. For one "
-            "that is the same everywhere, put each value at its place in zeros and add them by "
-            "psum, or give shard_map check_vma=False"
+            f'all_gather(to={to!r}){within} is not supported: give to="varying", or "invarying" '
+            "without groups"
         )
-    if to != "varying":
-        raise ValueError(f'all_gather: `to` must be "varying", not {to!r}')
+    if to not in ("varying", "invarying"):
+        raise ValueError(f'all_gather: `to` must be "varying" or "invarying", not {to!r}')
+    shared = {"shared": True} if to == "invarying" else {}
     names = axis_names(axis_name)
-    groups = checked_groups("all_gather", axis_index_groups, axis_size(axis_name), equal=True)
+    groups = checked_groups(
+        "all_gather", axis_index_groups, _size(axis_name, "all_gather"), equal=True
+    )
 
     def leaf(y: Any) -> Any:
         y = asarray(y)
@@ -241,7 +251,9 @@ def all_gather(
             options = {"size": len(groups[0]), **option(groups)}
             return collective.all_gather(y, axes=names, axis=at, **options)
         for name in reversed(names):
-            y = collective.all_gather(y, axes=(name,), axis=at, size=_length(name))
+            y = collective.all_gather(
+                y, axes=(name,), axis=at, size=_length(name, "all_gather"), **shared
+            )
         return y
 
     return tree_map(leaf, x)
@@ -272,7 +284,7 @@ def psum_scatter(
     >>> each(jnp.ones((2, 2))).tolist()
     [2.0, 2.0]
     """
-    names, size = axis_names(axis_name), axis_size(axis_name)
+    names, size = axis_names(axis_name), _size(axis_name, "psum_scatter")
     groups = checked_groups("psum_scatter", axis_index_groups, size, equal=True)
     size = size if groups is None else len(groups[0])
 
@@ -290,7 +302,9 @@ def psum_scatter(
             y = collective.reduce_scatter(y, axes=names, axis=at, **options)
         else:
             for name in names:
-                y = collective.reduce_scatter(y, axes=(name,), axis=at, size=_length(name))
+                y = collective.reduce_scatter(
+                    y, axes=(name,), axis=at, size=_length(name, "psum_scatter")
+                )
         return y if tiled else shape.squeeze(y, (at,))
 
     return tree_map(leaf, x)
@@ -323,7 +337,7 @@ def all_to_all(
     >>> effax.vmap(lambda x: effax.lax.all_to_all(x, "i", 0, 0), axis_name="i")(x).tolist()
     [[0, 2], [1, 3]]
     """
-    names, size = axis_names(axis_name), axis_size(axis_name)
+    names, size = axis_names(axis_name), _size(axis_name, "all_to_all")
     groups = checked_groups("all_to_all", axis_index_groups, size, equal=True)
     size = size if groups is None else len(groups[0])
     options = {"size": size, **option(groups)}
@@ -368,7 +382,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     ... )
     Array([2., 0., 1.], dtype=float32)
     """
-    size = axis_size(axis_name)
+    size = _size(axis_name, "ppermute")
     order = [name for name, _ in reversed(axes_in_scope())]
     names = tuple(sorted(axis_names(axis_name), key=order.index))
     pairs = tuple((int(s), int(d)) for s, d in perm)
@@ -433,7 +447,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     >>> effax.vmap(lambda x: effax.lax.pbroadcast(x, "i", 1), axis_name="i")(jnp.arange(3)).tolist()
     [1, 1, 1]
     """
-    size = axis_size(axis_name)
+    size = _size(axis_name, "pbroadcast")
     if not 0 <= source < size:
         raise ValueError(
             f"pbroadcast: source must be the index of one of the {size} places along "
@@ -471,6 +485,8 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
       to: "varying"; JAX's "reduced" and "unreduced" are of its explicit sharding types.
 
     Raises:
+      TypeError: for a set or a list of names.
+      UnboundAxisError: a `NameError`, where nothing binds a name.
       ValueError: for another word, or where the value may differ along an axis already.
 
     >>> import effax, effax.numpy as jnp
@@ -485,7 +501,12 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         )
     if to != "varying":
         raise ValueError(f"pcast: `to` must be 'varying', got {to!r}")
-    axis_size(axis_name)
+    if isinstance(axis_name, (set, frozenset, list)):
+        raise TypeError(
+            f"pcast: axis_name must be a tuple or a str, got {axis_name} of type "
+            f"{type(axis_name).__name__}; name the axes in a tuple"
+        )
+    _size(axis_name, "pcast")
     names = axis_names(axis_name)
 
     def leaf(y: Any) -> Any:

@@ -91,18 +91,34 @@ def _one_unless(groups: Groups, name: str, axes: Any) -> None:
 
 
 def _gather_type(
-    x: ShapedArray, *, axes: Axes, axis: int, size: int, axis_index_groups: Groups = None
+    x: ShapedArray,
+    *,
+    axes: Axes,
+    axis: int,
+    size: int,
+    axis_index_groups: Groups = None,
+    shared: bool = False,
 ) -> ShapedArray:
     _one_unless(axis_index_groups, "all_gather", axes)
     return _resized("all_gather", x, axis, size, 1)
 
 
+def _gathered_along(axes: frozenset[Any], attributes: dict[str, Any]) -> frozenset[Any]:
+    return axes - set(attributes["axes"]) if attributes.get("shared") else axes
+
+
 all_gather = Effect(
-    "all_gather", family=FAMILY, typing=_gather_type, collective=True, facts=LINEAR | SOUND
+    "all_gather",
+    family=FAMILY,
+    typing=_gather_type,
+    collective=True,
+    varying=_gathered_along,
+    facts=LINEAR | SOUND,
 )
-"""`all_gather(x, axes, axis, size, [axis_index_groups])`: the x of all `size` places, or those of a
-group, joined along `axis`. Groups may be along several axes, whose places are counted in row-major
-order, as for all collectives; without groups there is one name."""
+"""`all_gather(x, axes, axis, size, [axis_index_groups, shared])`: the x of all `size` places, or
+those of a group, joined along `axis`. Groups may be along several axes, whose places are counted in
+row-major order, as for all collectives; without groups there is one name. If the result is
+`shared`, types say that it is the same at all places."""
 
 
 def _scatter_type(

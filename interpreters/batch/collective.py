@@ -60,7 +60,14 @@ def like(x: Any, value: Any) -> Any:
 
 @collective_rule(collective.all_gather)
 def all_gather_batch(
-    handler: Batch, values: list[Any], batched: list[bool], *, axes: Any, axis: int, size: int
+    handler: Batch,
+    values: list[Any],
+    batched: list[bool],
+    *,
+    axes: Any,
+    axis: int,
+    size: int,
+    shared: bool = False,
 ) -> Any:
     (x,), (many,) = values, batched
     return _merged(x if many else repeat(x, size), axis), False

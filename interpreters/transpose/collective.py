@@ -11,6 +11,8 @@ from typing import Any
 
 from effax.effects.program import Program
 from effax.effects.rows import collective, shape
+from effax.effects.rows.elementwise import mul, sub
+from effax.effects.rows.indexing import dynamic_slice
 from effax.effects.rows.reduction import reduce_sum
 from effax.effects.rows.selection import select_n
 from effax.interpreters.composites.ragged_exchange import arrived, brought_back, exchanged
@@ -39,8 +41,15 @@ def pvary_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
 
 
 @unary(collective.all_gather)
-def all_gather_transpose(ct: Any, x: Any, **where: Any) -> Any:
-    return collective.reduce_scatter(ct, **where)
+def all_gather_transpose(ct: Any, x: Any, *, shared: bool = False, **where: Any) -> Any:
+    """Add up the cotangents of all places, unless types say that these are one, which all have."""
+    (name, *_), axis = where["axes"], where["axis"]
+    if not shared or name not in x.type.varying:
+        return collective.reduce_scatter(ct, **where)
+    place = collective.pvary(collective.axis_index(axes=(name,)), axes=(name,))
+    zero, length = sub(place, place), x.type.shape[axis]
+    starts = [mul(place, length) if i == axis else zero for i in range(len(x.type.shape))]
+    return dynamic_slice(collective.pvary(ct, axes=(name,)), *starts, sizes=x.type.shape)
 
 
 @unary(collective.reduce_scatter)

@@ -34,6 +34,7 @@ FILES = (
     "in_groups",
     "in_pieces",
     "ragged_exchanges",
+    "shared_gathers",
     "batches_of_matrices",
     "explicit_axes",
     "explicit_transforms",

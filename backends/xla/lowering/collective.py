@@ -150,6 +150,7 @@ def lower_all_gather(
     axis: int,
     size: int,
     axis_index_groups: Any = None,
+    shared: bool = False,
 ) -> Name:
     groups = _groups(w, collective.all_gather, axes, axis_index_groups)
     if _alone(groups):
