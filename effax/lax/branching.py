@@ -29,7 +29,7 @@ from effax.lax.carrying import (
     describe_difference,
     on_leaves,
     refuse_aliases,
-    same_types,
+    same_results,
     with_captures,
 )
 from effax.operands.arguments import bounded, strong
@@ -57,8 +57,8 @@ def cond(
       operand: a single argument, the older way to give it.
 
     Raises:
-      TypeError: where the branches' results differ in tree, shape or dtype, or `pred` is no
-        scalar.
+      TypeError: where the branches' results differ in tree, shape or dtype, or under `shard_map`
+        in the axes along which they may differ; or `pred` is no scalar.
 
     >>> import effax
     >>> effax.lax.cond(True, lambda x: x + 1.0, lambda x: x - 1.0, 3.0)
@@ -182,7 +182,7 @@ def _branch(
     )
     for i, (other, other_tree) in enumerate(rest, 1):
         trees = other_tree == first_tree
-        if not trees or not same_types(first.program.out_types, other.program.out_types):
+        if not trees or not same_results(first.program.out_types, other.program.out_types):
             asked = (
                 "branches must have equal output types but they differ"
                 if trees

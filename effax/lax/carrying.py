@@ -166,12 +166,13 @@ def branch_differences(names: tuple[str, str], first: Any, other: Any) -> str:
             for m in mismatches(registry, first, other, None, prefix=False)
         ]
         or [
-            f"The output of {one_name}{at(path)} has type {str_long(one)} but the corresponding "
-            f"output of {other_name} has type {str_long(two)}, so {_unequal(one, two)}"
+            f"The output of {one_name}{at(path)} has type {one.strong()} but the "
+            f"corresponding output of {other_name} has type {two.strong()}, so "
+            f"{_unequal(one, two)}"
             for (path, one), two in zip(
                 tree_flatten_with_path(first)[0], tree_flatten(other)[0], strict=True
             )
-            if not same_types([one], [two])
+            if not same_results([one], [two])
         ]
     )
 
@@ -190,6 +191,8 @@ def branch_advice(names: tuple[str, str], first: Any, other: Any) -> str:
             else "."
         )
     pairs = [*zip(one, two, strict=True)]
+    if same_types(one, two):
+        return _to_one_varying(names, first, other)
     return (
         "Let all branches return the same "
         + " and ".join(
@@ -199,6 +202,23 @@ def branch_advice(names: tuple[str, str], first: Any, other: Any) -> str:
         )
         + "."
     )
+
+
+def _to_one_varying(names: tuple[str, str], first: Any, other: Any) -> str:
+    """Say which results to mark, by `pcast`, as ones that may differ along more axes of a mesh."""
+    told = []
+    for (path, one), two in zip(
+        tree_flatten_with_path(first)[0], tree_flatten(other)[0], strict=True
+    ):
+        for name, t, u in ((names[0], one, two), (names[1], two, one)):
+            missing = tuple(u.varying - t.varying)
+            if missing:
+                place = f" at path {keystr(path)}" if path else ""
+                told.append(
+                    f"applying `effax.lax.pcast(..., {missing}, to='varying')` to the output of "
+                    f"{name}{place}"
+                )
+    return f"This might be fixed by {', '.join(told)}."
 
 
 def _to_one_shape(pairs: Sequence[tuple[ShapedArray, ShapedArray]]) -> str:
@@ -229,7 +249,9 @@ def _node(named: str) -> str:
 def _unequal(one: ShapedArray, other: ShapedArray) -> str:
     parts = ["the dtypes do not match"] if one.dtype != other.dtype else []
     parts += ["the shapes do not match"] if one.shape != other.shape else []
-    return ", and ".join(parts + (["the shardings do not match"] if one.cut != other.cut else []))
+    parts += ["the shardings do not match"] if one.cut != other.cut else []
+    parts += ["the manual axis types do not match"] if one.varying != other.varying else []
+    return ", and ".join(parts)
 
 
 _Row = tuple[str, str, str, str]
@@ -280,6 +302,13 @@ def same_types(one: Sequence[ShapedArray], other: Sequence[ShapedArray]) -> bool
     return len(one) == len(other) and all(
         a.shape == b.shape and a.dtype == b.dtype and a.cut is b.cut
         for a, b in zip(one, other, strict=True)
+    )
+
+
+def same_results(one: Sequence[ShapedArray], other: Sequence[ShapedArray]) -> bool:
+    """Whether types are the same, and values of them may differ along the same axes of a mesh."""
+    return same_types(one, other) and all(
+        a.varying == b.varying for a, b in zip(one, other, strict=True)
     )
 
 

@@ -484,7 +484,8 @@ def test_derivatives_inside_are_those_of_jax(name):
 
 def test_branches_that_not_all_places_take():
     def branched(w, x):
-        return lax.cond(x[0, 0] > 30 / 9, lambda: jnp.sum(w * x[0]), lambda: jnp.sum(w**2))
+        squares = lambda: jnp.sum(lax.pcast(w, "x", to="varying") ** 2)  # noqa: E731
+        return lax.cond(x[0, 0] > 30 / 9, lambda: jnp.sum(w * x[0]), squares)
 
     def selected(w, x):
         return jnp.where(x[0, 0] > 30 / 9, jnp.sum(w * x[0]), jnp.sum(w**2))

@@ -114,3 +114,31 @@ def test_axes_that_nothing_binds():
         effax.shard_map(
             lambda x: lax.pcast(x, {"x"}, to="varying"), mesh=LINE, in_specs=P(), out_specs=P("x")
         )(HOST)
+
+
+@pytest.mark.parametrize(
+    ("choose", "advice"),
+    [
+        (
+            lambda x, y: lax.cond(True, lambda: x, lambda: y),
+            r"pcast\(\.\.\., \('y',\), to='varying'\)` to the output of true_fun, applying",
+        ),
+        (
+            lambda x, y: lax.cond(True, lambda: (x, y), lambda: (y, x))[0],
+            r"pcast\(\.\.\., \('x',\), to='varying'\)` to the output of false_fun at path \[0\]",
+        ),
+        (
+            lambda x, y: lax.switch(1, [lambda: x, lambda: x, lambda: jnp.zeros(4)]),
+            r"pcast\(\.\.\., \('x',\), to='varying'\)` to the output of branch2",
+        ),
+    ],
+)
+def test_branches_whose_results_may_differ_along_other_axes(choose, advice):
+    ask = effax.shard_map(choose, mesh=CUBE, in_specs=(P("x"), P("y")), out_specs=P(("x", "y")))
+    with pytest.raises(TypeError, match="the manual axis types do not match") as caught:
+        ask(HOST[0], HOST[1])
+    assert caught.match(advice)
+    unchecked = effax.shard_map(
+        choose, mesh=CUBE, in_specs=(P("x"), P("y")), out_specs=P(("x", "y")), check_vma=False
+    )
+    assert unchecked(HOST[0], HOST[1]).shape == (16,)
