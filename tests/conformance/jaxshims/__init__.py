@@ -200,6 +200,7 @@ FILES = {
     "util": "util",
     "lax_reference": "lax_reference",
     "internal_test_util.lax_test_util": "lax_test_util",
+    "internal_test_util.test_harnesses": "test_harnesses",
     "test_warning_util": "test_warning_util",
     "array": "array",
     "typing": "typing",
