@@ -20,6 +20,7 @@ from effax.effects.rows import (
     convolution,
     cumulative,
     custom,
+    foreign,
     fourier,
     indexing,
     linalg,
@@ -56,7 +57,7 @@ _AS_EVER: Final = frozenset(
         *(shape.transpose, shape.concatenate, shape.rev, shape.dimension_as_value),
         *(linalg.cholesky, linalg.triangular_solve, linalg.lu, linalg.pivots_to_permutation),
         *(linalg.qr, linalg.eigh, linalg.svd, linalg.eig, condensed.reflections, condensed.schur),
-        *(solving.linear_solve, random.threefry2x32),
+        *(solving.linear_solve, random.threefry2x32, foreign.exported_call),
     }
 )
 """Effects whose ordinary rules are right for symbolic lengths too."""

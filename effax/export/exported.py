@@ -18,6 +18,7 @@ from effax.effects.mismatch import mismatches
 from effax.effects.rows.foreign import Module, exported_call
 from effax.effects.rows.shape import full
 from effax.effects.tree import (
+    PyTreeDef,
     keystr,
     registry,
     tree_flatten,
@@ -28,7 +29,7 @@ from effax.effects.types import ShapedArray, float0, typeof
 from effax.effects.value import is_symbolic_length
 from effax.export.files import written
 from effax.export.jax_files import written_as_jax
-from effax.export.unknowns import Unknowns, refuse_symbolic
+from effax.export.unknowns import Unknowns
 
 minimum_supported_calling_convention_version: Final = 9
 maximum_supported_calling_convention_version: Final = 10
@@ -100,7 +101,8 @@ class Exported:
 
     @_unknowns.default
     def _default_unknowns(self) -> Unknowns | None:
-        return Unknowns.of(self.fun_name, [carried(t) for t in self._kept_of(self.in_avals)])
+        types = [carried(t) for t in self._kept_of(self.in_avals)]
+        return Unknowns.of(self.fun_name, types, self._named_kept)
 
     @_module.default
     def _default_module(self) -> Module:
@@ -268,7 +270,7 @@ class Exported:
             fits = found.shape == wanted.shape or _is_of(found.shape, wanted.shape)
             if fits and found.dtype == wanted.dtype:
                 continue
-            what, place = "Shape", self._place(i)
+            what, place = "Shape", argument_name(self.in_tree, i)
             expected: Any = wanted.shape
             called: Any = found.shape
             if found.dtype != wanted.dtype:
@@ -284,15 +286,11 @@ class Exported:
                 f"{called}; {self.fun_name} was exported for {wanted.str_short()}"
             )
         if self._unknowns is not None:
-            refuse_symbolic(self.fun_name, [typeof(x) for x in values])
-            kept = self._kept_of(range(len(values)))
-            shapes = [typeof(values[i]).shape for i in kept]
-            self._unknowns.numbers(shapes, lambda i: self._place(kept[i]))
+            shapes = [typeof(x).shape for x in self._kept_of(values)]
+            self._unknowns.numbers(shapes, self._named_kept)
 
-    def _place(self, i: int) -> str:
-        filled = tree_unflatten(self.in_tree, range(len(self.in_avals)))
-        (first, *rest), _ = tree_flatten_with_path(filled)[0][i]
-        return ("args", "kwargs")[first.idx] + keystr(tuple(rest))
+    def _named_kept(self, i: int) -> str:
+        return argument_name(self.in_tree, self.module_kept_var_idx[i])
 
     def _other_tree(self, given: Any) -> str:
         expected = tree_unflatten(self.in_tree, range(len(self.in_avals)))
@@ -314,6 +312,13 @@ class Exported:
             f"Exported(fun_name={self.fun_name!r}, in_avals={self.in_avals}, "
             f"out_avals={self.out_avals}, platforms={self.platforms})"
         )
+
+
+def argument_name(tree: PyTreeDef, i: int) -> str:
+    """Return what messages call a leaf of the arguments `(args, kwargs)`, as in `args[0]['x']`."""
+    filled = tree_unflatten(tree, range(tree.num_leaves))
+    (first, *rest), _ = tree_flatten_with_path(filled)[0][i]
+    return ("args", "kwargs")[first.idx] + keystr(tuple(rest))
 
 
 def _is_of(shape: tuple[int, ...], symbolic: tuple[Any, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -23,10 +24,10 @@ from effax.effects.program import Program
 from effax.effects.rows.control import call
 from effax.effects.rows.shape import full
 from effax.effects.rows.state import takes_references
-from effax.effects.tree import tree_structure
+from effax.effects.tree import tree_flatten, tree_structure
 from effax.effects.types import ShapedArray, float0, tangent_type
-from effax.export.exported import DisabledSafetyCheck, Exported, carried
-from effax.export.unknowns import Unknowns
+from effax.export.exported import DisabledSafetyCheck, Exported, argument_name, carried
+from effax.export.unknowns import Unknowns, check_scopes
 from effax.interpreters.stage import stage
 
 _FALSE: Final = np.dtype(np.bool_)
@@ -103,6 +104,8 @@ def export(
 
     @filtered
     def exporting(*args: Any, **kwargs: Any) -> Exported:
+        leaves, tree = tree_flatten((args, kwargs))
+        check_scopes(fun_jit.__name__, leaves, partial(argument_name, tree))
         traced: Traced = fun_jit.trace(*args, **kwargs)
         if takes_references(traced.program):
             raise ExportError(
@@ -166,7 +169,7 @@ def _exported(
     in_avals: tuple[ShapedArray, ...] | None = None,
 ) -> Exported:
     avals = program.in_types[len(captured) :] if in_avals is None else in_avals
-    unknowns = Unknowns.of(program.name, avals)
+    unknowns = Unknowns.of(program.name, avals, partial(argument_name, in_tree))
     if unknowns is not None and not layout.is_single:
         raise SymbolicShapeError(
             f"export of {program.name}: symbolic lengths on several devices are not supported; "

@@ -80,18 +80,10 @@ class SymbolicScope:
         Args:
           lengths: a number for the name of each unknown; each is at least 1.
         """
-        return self.violated(lengths) is None
-
-    def violated(self, lengths: Mapping[str, int]) -> str | None:
-        """The first constraint that numbers for the unknowns violate; None if they satisfy all.
-
-        Args:
-          lengths: a number for the name of each unknown.
-        """
-        for text, compare, left, right in self.comparisons(lengths.keys()):
-            if not compare(value_of(left, lengths), value_of(right, lengths)):
-                return text
-        return None
+        return all(
+            compare(value_of(left, lengths), value_of(right, lengths))
+            for _, compare, left, right in self.comparisons(lengths.keys())
+        )
 
     def comparisons(
         self, names: Set[str]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from effax.api.compiling.dimensions import Atom, Dimension, Length, length_of, value_of
-from effax.effects.errors import ExportError, SymbolicShapeError
+from effax.effects.errors import (
+    ExportError,
+    InconclusiveDimensionOperation,
+    SymbolicShapeError,
+)
 from effax.effects.types import ShapedArray
 from effax.effects.value import is_symbolic
 
@@ -17,12 +22,19 @@ LARGEST: Final = 2**31 - 1
 
 
 @attrs.frozen(slots=True)
-class Solution:
-    """An equation for an unknown: an operand's axis has the length `factor * unknown + rest`."""
+class Place:
+    """An axis of an operand whose length is symbolic."""
 
-    name: str
     operand: int
     axis: int
+    length: Dimension
+
+
+@attrs.frozen(slots=True)
+class Solution(Place):
+    """An equation for an unknown: the length of the place is `factor * unknown + rest`."""
+
+    name: str
     factor: int
     rest: Length
     """An integer, or an expression of unknowns that were solved for before."""
@@ -34,33 +46,50 @@ class Unknowns:
 
     scope: Any
     types: tuple[ShapedArray, ...]
-    solutions: tuple[Solution, ...]
+    steps: tuple[Place, ...]
+    """The places in the order in which they are read: solutions, and places to be compared."""
+
+    @property
+    def solutions(self) -> tuple[Solution, ...]:
+        """The steps that decide an unknown."""
+        return tuple([s for s in self.steps if isinstance(s, Solution)])
 
     @classmethod
-    def of(cls, name: str, types: Sequence[ShapedArray]) -> Unknowns | None:
+    def of(
+        cls,
+        name: str,
+        types: Sequence[ShapedArray],
+        named: Callable[[int], str] = "operand {}".format,
+    ) -> Unknowns | None:
         """Return the unknowns in the types of arguments; None where no length is symbolic.
 
-        Raises `ExportError` for lengths of several scopes, and `SymbolicShapeError` for an unknown
-        that the shapes do not decide.
+        Args:
+          name: the name of the function, for messages.
+          types: the types of the arguments.
+          named: what an argument is called in messages.
+
+        Raises:
+          ExportError: for lengths of several scopes, and constraints that a call can't check.
+          SymbolicShapeError: for an unknown that the shapes do not decide.
         """
-        lengths = _lengths(types)
-        scope = scope_of(types)
-        if scope is None:
+        places = _places(types)
+        if not places:
             return None
-        if any(n.scope is not scope for n in lengths):
-            raise ExportError(
-                f"export of {name}: the symbolic lengths of the arguments are of different scopes; "
-                "give symbolic_shape the same scope for all (scope=SymbolicScope())"
-            )
-        solutions = tuple(_solutions(types))
-        found = {s.name for s in solutions}
-        open = sorted(set().union(*(n.unknowns() for n in lengths)) - found)
-        if open:
+        scope = places[0].length.scope
+        check_scopes(name, types, named)
+        steps, left = _steps(places)
+        found = {s.name for s in steps if isinstance(s, Solution)}
+        if left:
+            open = sorted(set().union(*(x.length.unknowns() for x in left)) - found)
+            unprocessed = [
+                f"'{x.length}' for dimension size {named(x.operand)}.shape[{x.axis}]" for x in left
+            ]
             raise SymbolicShapeError(
-                f"export of {name}: a call would not decide the unknowns {', '.join(open)}: the "
-                f"arguments have the lengths {', '.join(dict.fromkeys(map(str, lengths)))}, but "
-                "none of these is linear in one unknown; give an axis the unknown itself as its "
-                "length"
+                f"Cannot solve for values of dimension variables {{{', '.join(map(repr, open))}}}. "
+                "We can only solve linear uni-variate constraints. "
+                f"{_specifications(types, named)} Unprocessed specifications: "
+                f"{', '.join(unprocessed)}. export of {name}: give an axis the unknown itself as "
+                "its length, so that a call decides it"
             )
         free = sorted(scope.linked(found))
         if free:
@@ -69,48 +98,73 @@ class Unknowns:
                 f"with {', '.join(free)}, but the shapes of the arguments do not have the latter, "
                 "so that a call could not be checked; leave these constraints out"
             )
-        return cls(scope, tuple(types), solutions)
+        return cls(scope, tuple(types), tuple(steps))
 
     def numbers(
-        self, shapes: Sequence[tuple[int, ...]], place: Callable[[int], str]
-    ) -> dict[str, int]:
-        """Return the numbers that the shapes of a call's arguments give the unknowns.
+        self, shapes: Sequence[tuple[Length, ...]], named: Callable[[int], str]
+    ) -> dict[str, Length]:
+        """Return what the shapes of a call's arguments give the unknowns.
+
+        Numbers, or lengths of another function that is being exported. Then all that is checked
+        must hold whatever these lengths will be.
 
         Args:
           shapes: the shapes; each has as many axes as its type.
-          place: what an argument is called in messages.
+          named: what an argument is called in messages.
 
         Raises:
           ExportError: for shapes that no numbers of 1 or more give, or that violate a constraint.
         """
-        numbers: dict[str, int] = {}
-        for s in self.solutions:
-            size = shapes[s.operand][s.axis]
-            number, left = divmod(size - value_of(s.rest, numbers), s.factor)
-            if left or not 1 <= number <= LARGEST:
-                raise ExportError(
-                    f"Shape mismatch for {place(s.operand)}: axis {s.axis} has the symbolic length "
-                    f"{self.types[s.operand].shape[s.axis]} and was called with {size}; {s.name} "
-                    f"must be an integer from 1 to {LARGEST}"
-                )
-            numbers[s.name] = number
-        for i, (t, shape) in enumerate(zip(self.types, shapes, strict=True)):
-            wanted = self.shape(t, numbers)
-            if wanted != tuple(shape):
-                raise ExportError(
-                    f"Shape mismatch for {place(i)}: expected {_text(t)}, which is {wanted} where "
-                    f"{_values(numbers)}, and called with {tuple(shape)}"
-                )
-        violated = self.scope.violated(numbers)
-        if violated is not None:
-            raise ExportError(
-                f"the arguments have lengths where {_values(numbers)}, which violates the "
-                f"constraint {violated!r} that the function was exported with"
+        numbers: dict[str, Length] = {}
+        obtained: list[str] = []
+
+        def refused(found: str, what: str = "polymorphic shapes specification") -> ExportError:
+            known = f" Obtained dimension variables: {', '.join(obtained)}." if obtained else ""
+            return ExportError(
+                f"Input shapes do not match the {what}. {found} "
+                f"{_specifications(self.types, named)}{known} Give arguments of lengths that fit"
             )
+
+        for s in self.steps:
+            size, place = shapes[s.operand][s.axis], f"{named(s.operand)}.shape[{s.axis}]"
+            if not isinstance(s, Solution):
+                wanted = value_of(s.length, numbers)
+                if size != wanted:
+                    raise refused(
+                        f"Found inconsistency between dimension size {place} (= {size}) and the "
+                        f"specification '{s.length}' (= {wanted})."
+                    )
+                continue
+            number, left = divmod(size - value_of(s.rest, numbers), s.factor)
+            if left != 0:
+                raise refused(
+                    f"Division had remainder {left} when computing the value of '{s.name}'."
+                )
+            obtained.append(
+                f"'{s.name}' = {number} from specification '{s.length}' for dimension {place} "
+                f"(= {size})"
+            )
+            if not _holds(operator.ge, number, 1):
+                raise refused(f"Expected value >= 1 for dimension variable '{s.name}'.")
+            if isinstance(number, int) and number > LARGEST:
+                raise refused(f"The dimension variable '{s.name}' must be at most {LARGEST}.")
+            numbers[s.name] = number
+        for text, compare, *sides in self.scope.comparisons(numbers.keys()):
+            left, right = (value_of(x, numbers) for x in sides)
+            if not _holds(compare, left, right):
+                relation = "equal" if compare is operator.eq else "greater or equal"
+                expected, found = tuple(sides), (left, right)
+                if compare is operator.le:
+                    expected, found = expected[::-1], found[::-1]
+                raise refused(
+                    f"Expected '{expected[0] - expected[1]}' to be {relation} to 0, but found "
+                    f"{found[0] - found[1]}.",
+                    f"symbolic shape constraint {text}",
+                )
         return numbers
 
-    def shape(self, type: ShapedArray, numbers: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape of a type where the unknowns are these numbers."""
+    def shape(self, type: ShapedArray, numbers: Mapping[str, Length]) -> tuple[Length, ...]:
+        """Return the shape of a type where the unknowns are these numbers or lengths."""
         return tuple(value_of(n, numbers) for n in type.shape)
 
     def results(
@@ -121,53 +175,85 @@ class Unknowns:
         return tuple(t.update(shape=self.shape(t, numbers)) for t in out_types)
 
 
+def _holds(compare: Callable[[Any, Any], bool], left: Length, right: Length) -> bool:
+    """Whether a comparison holds whatever the unknowns of the lengths are."""
+    try:
+        return compare(left, right)
+    except InconclusiveDimensionOperation:
+        return False
+
+
 def scope_of(types: Sequence[ShapedArray]) -> Any:
     """Return the scope of the symbolic lengths in some types; None where there are none."""
-    lengths = _lengths(types)
-    return lengths[0].scope if lengths else None
+    places = _places(types)
+    return places[0].length.scope if places else None
 
 
-def _lengths(types: Sequence[ShapedArray]) -> list[Dimension]:
-    found: list[Any] = [n for t in types for n in t.shape]
-    return [n for n in found if isinstance(n, Dimension)]
+def check_scopes(name: str, types: Sequence[Any], named: Callable[[int], str]) -> None:
+    """Raise `ExportError` if the symbolic lengths of arguments are of several scopes.
+
+    Args:
+      name: the name of the function, for the message.
+      types: the types of the arguments; of values without a shape, nothing is asked.
+      named: what an argument is called in the message.
+    """
+    first, *rest = _places(types) or [None]
+    for x in rest:
+        if first is not None and x is not None and x.length.scope is not first.length.scope:
+            raise ExportError(
+                f"Invalid mixing of symbolic scopes when exporting {name}. Expected current (from "
+                f"{named(first.operand)}) scope {first.length.scope} and found for '{x.length}' "
+                f"({named(x.operand)}) scope {x.length.scope}; give symbolic_shape the same scope "
+                "for all (scope=SymbolicScope())"
+            )
 
 
-def _solutions(types: Sequence[ShapedArray]) -> Iterable[Solution]:
-    known: set[str] = set()
-    places: list[tuple[Any, int, int]] = [
-        (n, i, axis) for i, t in enumerate(types) for axis, n in enumerate(t.shape)
+def _places(types: Sequence[Any]) -> list[Place]:
+    return [
+        Place(i, axis, n)
+        for i, t in enumerate(types)
+        for axis, n in enumerate(getattr(t, "shape", ()))
+        if isinstance(n, Dimension)
     ]
-    lengths = [place for place in places if isinstance(place[0], Dimension)]
-    while True:
-        for n, operand, axis in lengths:
-            new = n.unknowns() - known
-            if len(new) != 1:
+
+
+def _steps(places: Sequence[Place]) -> tuple[list[Place], list[Place]]:
+    """The order in which places are read, and the places that do not help."""
+    known: set[str] = set()
+    steps: list[Place] = []
+    left = list(places)
+    while left:
+        waiting = []
+        for place in left:
+            step = _step(place, known)
+            if step is None:
+                waiting.append(place)
                 continue
-            (name,) = new
-            factor = n.terms.get((Atom(name),), 0)
-            rest = n - length_of({(Atom(name),): factor}, n.scope)
-            if factor > 0 and (not isinstance(rest, Dimension) or name not in rest.unknowns()):
-                known.add(name)
-                yield Solution(name, operand, axis, factor, rest)
-                break
-        else:
-            return
+            steps.append(step)
+            known |= place.length.unknowns()
+        if len(waiting) == len(left):
+            break
+        left = waiting
+    return steps, left
+
+
+def _step(place: Place, known: set[str]) -> Place | None:
+    n = place.length
+    new = n.unknowns() - known
+    if len(new) != 1:
+        return None if new else place
+    (name,) = new
+    factor = n.terms.get((Atom(name),), 0)
+    rest = n - length_of({(Atom(name),): factor}, n.scope)
+    if factor <= 0 or (isinstance(rest, Dimension) and name in rest.unknowns()):
+        return None
+    return Solution(place.operand, place.axis, n, name, factor, rest)
+
+
+def _specifications(types: Sequence[ShapedArray], named: Callable[[int], str]) -> str:
+    shapes = [f"{named(i)}.shape = {_text(t)}" for i, t in enumerate(types) if is_symbolic(t.shape)]
+    return f"Using the following polymorphic shapes specifications: {', '.join(shapes)}."
 
 
 def _text(type: ShapedArray) -> str:
     return f"({', '.join(map(str, type.shape))}{',' * (type.ndim == 1)})"
-
-
-def _values(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} = {n}" for name, n in numbers.items())
-
-
-def refuse_symbolic(name: str, types: Sequence[ShapedArray]) -> None:
-    """Raise `SymbolicShapeError` if a function is exported for operands that are symbolic."""
-    for t in types:
-        if is_symbolic(t.shape):
-            raise SymbolicShapeError(
-                f"the exported function {name} was called on {t.str_short()} while another "
-                "function is exported, which is not supported; call it with arrays of known "
-                "lengths"
-            )

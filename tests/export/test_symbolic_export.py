@@ -370,9 +370,13 @@ def test_bytes_keep_lengths_and_constraints():
     assert again.serialize() == read.serialize()
     for e in (exported, read, again):
         assert e.call(jnp.ones((2, 3)), jnp.ones((3, 6)))[0].shape == (2, 3)
-        with pytest.raises(ExportError, match=r"b = 2, n = 3.*constraint 'mod\(n, 2\) == 0'"):
+        with pytest.raises(
+            ExportError, match=r"constraint mod\(n, 2\) == 0.* found 1\..*'n' = 3 from"
+        ):
             e.call(jnp.ones((2, 3)), jnp.ones((3, 3)))
-        with pytest.raises(ExportError, match=r"b = 4, n = 2.*constraint 'b <= n'"):
+        with pytest.raises(
+            ExportError, match=r"constraint b <= n\. Expected 'n - b' .* found -2\."
+        ):
             e.call(jnp.ones((4, 3)), jnp.ones((3, 2)))
 
 
@@ -384,9 +388,12 @@ def test_several_platforms():
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ([(0, 4), (4,)], r"args\[0\]: axis 0 has the symbolic length b and was called with 0"),
-        ([(2, 5), (5,)], r"args\[0\]: axis 1 has the symbolic length 2\*n .* called with 5"),
-        ([(2, 4), (3,)], r"args\[1\]: expected \(2\*n,\), which is \(4,\) where b = 2, n = 2"),
+        ([(0, 4), (4,)], r"Expected value >= 1 for dimension variable 'b'.*shape\[0\] \(= 0\)"),
+        ([(2, 5), (5,)], r"Division had remainder 1 when computing the value of 'n'.*\(b, 2\*n\)"),
+        (
+            [(2, 4), (3,)],
+            r"args\[1\].shape\[0\] \(= 3\) and the specification '2\*n' \(= 4\).*'b' = 2 from",
+        ),
         ([(2, 4, 1), (4,)], r"args\[0\]: expected \(b, 2\*n\) and called with \(2, 4, 1\)"),
     ],
 )
@@ -405,11 +412,11 @@ def refused(function, *args):
 @pytest.mark.parametrize(
     ("act", "error", "message"),
     [
-        (refused(lambda x: x, struct(B * N)), SymbolicShapeError, "decide the unknowns b, n"),
+        (refused(lambda x: x, struct(B * N)), SymbolicShapeError, "Cannot solve for .* {'b', 'n'}"),
         (
             refused(lambda x, y: x, struct(B), struct(*symbolic_shape("c"))),
             ExportError,
-            "different scopes",
+            r"mixing of symbolic scopes when .*\(from args\[0\]\).* found for 'c' \(args\[1\]\)",
         ),
         (
             refused(lambda x: x, struct(*symbolic_shape("c", constraints=["c <= d"]))),
@@ -462,16 +469,6 @@ def test_a_refused_effect_is_named_with_its_line():
         r"effect tridiagonal, performed on \(f32\[b,2,2\]\) at .*test_symbolic", str(caught.value)
     )
     assert "symbolic length b" in str(caught.value)
-
-
-def test_a_call_while_another_function_is_exported():
-    exported = export.export(effax.jit(jnp.sin))(struct(B))
-    with pytest.raises(SymbolicShapeError, match="sin was called on f32"):
-        export.export(effax.jit(exported.call))(struct(B))
-    outer = export.export(effax.jit(lambda x, y: x.sum() + exported.call(y).sum()))(
-        struct(B), struct(3)
-    )
-    assert_allclose(outer.call(jnp.ones(2), jnp.zeros(3)), 2.0)
 
 
 def test_one_scope_for_several_arguments():

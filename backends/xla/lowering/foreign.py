@@ -20,6 +20,7 @@ from effax.effects.rows.foreign import (
     foreign_call,
 )
 from effax.effects.types import ShapedArray, element_name, float0
+from effax.effects.value import is_symbolic
 
 _PLATFORM: Final = ShapedArray((), np.dtype(np.int32))
 
@@ -42,10 +43,12 @@ def lower_exported_call(
             f"with {devices} devices. Put its arguments on a mesh of {module.nr_devices} devices "
             "(Exported.in_shardings_jax), or call it under effax.set_mesh"
         )
-    key = (module, *[x.type for x in operands]) if module.results else module
+    open = any(is_symbolic(x.shape) for x in operands)
+    sized = bool(module.results) and not open
+    key = (module, *[x.type for x in operands]) if sized else module
     entry = w.function_names.get(key)
     if entry is None:
-        static = [x.text for x in operands] if module.results else None
+        static = [x.text for x in operands] if sized else None
         texts, entry = artifact.functions(
             module.artifact, lambda name: w._name(f"{module.name}_{name}"), static
         )
@@ -57,7 +60,19 @@ def lower_exported_call(
     else:
         given = ()
     given += tuple(_placed(w, operands, module.in_shardings))
-    return _placed(w, w.call(entry, given, types), module.out_shardings)
+    if open:  # the function is written as it is, and the refinement of the caller gives it sizes
+        n = len(given) - len(operands)
+        given = (*given[:n], *_as_types(w, given[n:], module.in_types))
+        results = _as_types(w, w.call(entry, given, module.out_types), types)
+    else:
+        results = w.call(entry, given, types)
+    return _placed(w, results, module.out_shardings)
+
+
+def _as_types(w: Writer, values: Sequence[Name], types: Sequence[ShapedArray]) -> list[Name]:
+    """Values under types in which other lengths of theirs are written as unknown."""
+    pairs = zip(values, types, strict=True)
+    return [x if x.text == tensor(t) else w.simple("convert", [x], t) for x, t in pairs]
 
 
 def _placed(w: Writer, values: Sequence[Name], shardings: Sequence[Any]) -> list[Name]:

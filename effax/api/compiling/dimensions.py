@@ -35,13 +35,15 @@ class Atom:
     name: str
     operands: tuple[Length, ...] = ()
 
-    def value(self, lengths: Mapping[str, int]) -> int:
-        """The number that it is for these lengths."""
+    def value(self, lengths: Mapping[str, Length]) -> Length:
+        """The number, or the other length, that it is for these lengths."""
         if not self.operands:
             return lengths[self.name]
         if self.name not in OPERATIONS:
             raise SymbolicShapeError(f"the length {self} is known only when the program runs")
         left, right = (value_of(x, lengths) for x in self.operands)
+        if self.name in ("max", "min"):
+            return _picked(self.name, left, right)
         return OPERATIONS[self.name](left, right)
 
     @cached_property
@@ -128,17 +130,18 @@ class Dimension:
         self.scope = scope
         self._hash: int | None = None
 
-    def value(self, lengths: Mapping[str, int]) -> int:
-        """The number that it is for these lengths of the unknowns.
+    def value(self, lengths: Mapping[str, Length]) -> Length:
+        """The number, or the other length, that it is for these lengths of the unknowns.
 
         Args:
-          lengths: a number for the name of each unknown.
+          lengths: a number for the name of each unknown, or a length of another scope.
         """
-        total = 0
+        total: Length = 0
         for atoms, factor in self.terms.items():
+            product: Length = factor
             for atom in atoms:
-                factor *= atom.value(lengths)
-            total += factor
+                product = product * atom.value(lengths)
+            total = total + product
         return total
 
     def unknowns(self) -> set[str]:
@@ -386,6 +389,6 @@ def length_of(terms: Terms, scope: Any) -> Length:
     return terms[()] if [*terms] == [()] else Dimension(terms, scope)
 
 
-def value_of(length: Length, lengths: Mapping[str, int]) -> int:
-    """Return what a length is for numbers of the unknowns."""
+def value_of(length: Length, lengths: Mapping[str, Length]) -> Length:
+    """Return what a length is for numbers of the unknowns, or for lengths of another scope."""
     return length.value(lengths) if isinstance(length, Dimension) else int(length)
