@@ -74,7 +74,8 @@ def _main(
     own = [named(f"%a{i}", t) for i, t in enumerate(types)]
     if unknowns is not None:
         symbolic.solve(w, unknowns, own)
-    operands = [array_constant(w, np.asarray(x)) for x in captured]
+    kept = zip(captured, program.in_types, strict=False)  # captured values come first
+    operands = [array_constant(w, np.asarray(x, t.dtype)) for x, t in kept]
     operands += own
     head = [f"{x}: {x.text}{cut}" for x, cut in zip(own, ins, strict=True)]
     if len(entries) == 1:

@@ -55,7 +55,7 @@ class SymbolicScope:
     def __init__(self, constraints_str: Sequence[str] = ()) -> None:
         if isinstance(constraints_str, str):
             raise ValueError(
-                f"SymbolicScope: the constraints must be a sequence of texts, got "
+                "The symbolic constraints should be a sequence of strings. Got "
                 f"{constraints_str!r}; write [{constraints_str!r}]"
             )
         self.facts = Facts(self)
@@ -174,14 +174,12 @@ def symbolic_shape(
     >>> effax.eval_shape(double, effax.ShapeDtypeStruct((b, n, 3), "float32")).shape
     (b, 4*n, 3)
     """
-    if constraints and scope is not None:
-        raise ValueError("symbolic_shape: give constraints or a scope, not both")
     if not isinstance(shape_spec, str | None):
         raise ValueError(
-            f"symbolic_shape: the shape must be a text or None, got {shape_spec!r}; write "
+            f"polymorphic shape spec should be None or a string. Found {shape_spec!r}; write "
             '"b, 3" for an unknown length and 3'
         )
-    scope = SymbolicScope(constraints) if scope is None else scope
+    scope = _one_scope(constraints, scope)
     spec = "..." if shape_spec is None else shape_spec.strip()
     if spec.startswith("(") and spec.endswith(")"):
         spec = spec[1:-1].strip()
@@ -189,10 +187,15 @@ def symbolic_shape(
     try:
         nodes = parsed(f"({spec},)" if spec else "()").elts  # type: ignore[attr-defined]
     except SyntaxError:
-        raise ValueError(f"the shape {shape_spec!r} is not a list of lengths") from None
+        raise ValueError(
+            f"syntax error in symbolic shape {shape_spec!r}: it is not a list of lengths, as in "
+            "'b, 2*n + 1, 3'"
+        ) from None
     dots = [isinstance(x, ast.Constant) and x.value is ... for x in nodes]
     if any(dots[:-1]):
-        raise ValueError(f"the shape {shape_spec!r} may have '...' at its end only")
+        raise ValueError(
+            f"syntax error in symbolic shape {shape_spec!r}: '...' must stand at the end"
+        )
     lengths = [
         _taken(i, shape_spec, like)
         if isinstance(x, ast.Name) and x.id == "_"
@@ -202,16 +205,14 @@ def symbolic_shape(
     if dots and dots[-1]:
         rank = len(_needed(shape_spec, like))
         if rank < len(lengths):
-            raise ValueError(
-                f"the shape {shape_spec!r} has {len(lengths)} lengths before '...', but "
-                f"like={like!r} has only {rank}"
-            )
+            raise _too_few(shape_spec, len(lengths), rank)
         lengths += [_taken(i, shape_spec, like) for i in range(len(lengths), rank)]
     for i, (length, known) in enumerate(zip(lengths, like or (), strict=False)):
         if not is_symbolic_dim(length) and length != known:
             raise ValueError(
-                f"the shape {shape_spec!r} has the length {length} at {i}, but like={like!r} has "
-                f"{known} there: a different size; write '_' to take it from there"
+                f"syntax error in symbolic shape {shape_spec!r}: the length {length} at {i} is a "
+                f"different size than that of like={like!r}, {known}; write '_' to take it from "
+                "there"
             )
     return tuple(lengths)
 
@@ -219,16 +220,39 @@ def symbolic_shape(
 def _needed(spec: Any, like: Sequence[int | None] | None) -> Sequence[int | None]:
     if like is None:
         raise ValueError(
-            f"the shape {spec!r} has '_' or '...', which stand for lengths of `like`: pass like="
+            f"syntax error in symbolic shape {spec!r}: '_' and '...' stand for lengths of `like`, "
+            "but no 'like' shape was given; pass like="
         )
     return like
 
 
+def _one_scope(constraints: Sequence[str], scope: SymbolicScope | None) -> SymbolicScope:
+    """The scope of new unknowns: the one given, or a new one with the constraints."""
+    if scope is None:
+        return SymbolicScope(constraints)
+    if constraints:
+        raise ValueError(
+            "Cannot specify both a `scope` and `constraints`: a scope has its own, as in "
+            "SymbolicScope(constraints)"
+        )
+    return scope
+
+
+def _too_few(spec: Any, parsed: int, rank: int) -> ValueError:
+    return ValueError(
+        f"syntax error in symbolic shape {spec!r}: '_' and '...' can't be resolved, because we "
+        f"parsed {parsed} already and 'like' shape has only {rank} dimensions"
+    )
+
+
 def _taken(i: int, spec: Any, like: Sequence[int | None] | None) -> Length:
     known = _needed(spec, like)
-    if i >= len(known) or known[i] is None:
+    if i >= len(known):
+        raise _too_few(spec, i, len(known))
+    if known[i] is None:
         raise ValueError(
-            f"the shape {spec!r} takes its length {i} from like={like!r}, which has none there"
+            f"syntax error in symbolic shape {spec!r}: its length {i} is that of like={like!r}, "
+            "which is None there; give it a name"
         )
     length: Length = known[i]
     return length if is_symbolic_dim(length) else int(length)
@@ -257,9 +281,7 @@ def symbolic_args_specs(
     """
     from effax.effects.tree import broadcast_prefix
 
-    if constraints and scope is not None:
-        raise ValueError("symbolic_args_specs: give constraints or a scope, not both")
-    scope = SymbolicScope(constraints) if scope is None else scope
+    scope = _one_scope(constraints, scope)
     if isinstance(args, tuple) and isinstance(shapes_specs, list):
         shapes_specs = tuple(shapes_specs)
     leaves, tree = tree_flatten(args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import attrs
@@ -197,9 +198,9 @@ def check_scopes(name: str, types: Sequence[Any], named: Callable[[int], str]) -
       types: the types of the arguments; of values without a shape, nothing is asked.
       named: what an argument is called in the message.
     """
-    first, *rest = _places(types) or [None]
-    for x in rest:
-        if first is not None and x is not None and x.length.scope is not first.length.scope:
+    places = _places(types)
+    for first, x in pairwise(places):
+        if x.length.scope is not first.length.scope:
             raise ExportError(
                 f"Invalid mixing of symbolic scopes when exporting {name}. Expected current (from "
                 f"{named(first.operand)}) scope {first.length.scope} and found for '{x.length}' "

@@ -10,6 +10,7 @@ import numpy as np
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects.dtypes import finfo
+from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.frames import filtered
 from effax.effects.handler import bottom, current
 from effax.effects.promotion import result_type
@@ -20,7 +21,6 @@ from effax.effects.types import (
     is_inexact,
     is_integer,
     real_dtype,
-    typeof,
     user_dtype,
 )
 from effax.effects.value import (
@@ -92,16 +92,10 @@ def arange(
     if given[1] is None:
         given = [0, given[0], given[2]]
     first, last, by = given[0], given[1], 1 if given[2] is None else given[2]
+    if is_symbolic((first, last, by)):
+        return on_device(_symbolic_arange(first, last, by, kind), device)
     if by == 0:
         raise ZeroDivisionError("arange: step must not be zero")
-    if is_symbolic((first, last, by)):
-        for x in (first, last, by):
-            if not is_symbolic_length(x) and not is_integer(typeof(x).dtype):
-                raise TypeError(
-                    f"arange: beside a symbolic length, start, stop and step must be integers, "
-                    f"but one is {x!r}; compute with an arange of integers"
-                )
-        return on_device(_symbolic_arange(first, last, by, kind), device)
     if not _counted(first, last, by, kind):
         return constant(_host_arange(first, last, by, kind), device)
     first, by = int(first), int(by)
@@ -131,6 +125,20 @@ def _counted(first: Any, last: Any, by: Any, dtype: Any) -> bool:
 
 def _symbolic_arange(first: Any, last: Any, by: Any, dtype: Any) -> Any:
     """`arange` of symbolic lengths; the number of elements is one too."""
+    told = f"arange(start={first}, stop={last}, step={by})"
+    if not all(is_symbolic_length(x) or isinstance(x, int | np.integer) for x in (first, last, by)):
+        raise ValueError(
+            f"{told}: the arguments must be either dimension expressions or integers, as one of "
+            "them is a symbolic length; multiply an arange of integers instead"
+        )
+    try:
+        if not (by > 0 or by < 0):
+            raise ValueError(f"{told} has step == 0")
+    except InconclusiveDimensionOperation as error:
+        raise InconclusiveDimensionOperation(
+            f"{told}: the step must be resolved statically if it is > 0 or < 0; add a constraint "
+            f"that says which: symbolic_shape(..., constraints=[...]). {error}"
+        ) from error
     count = greatest(0, -((first - last) // by))
     result = shape.iota(dtype=dtype, shape=(count,), dimension=0)
     if is_symbolic_length(by) or by != 1:

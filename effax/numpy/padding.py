@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
+from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.rows import elementwise, reduction, sorting
 from effax.effects.rows import shape as effects
 from effax.effects.types import inexact_dtype, is_inexact, is_integer, typeof
-from effax.effects.value import Array, ArrayLike
+from effax.effects.value import Array, ArrayLike, is_symbolic, is_symbolic_length, length
 from effax.operands.arguments import (
     broadcast,
     cast,
@@ -102,7 +103,8 @@ def _pairs(given: Any, ndim: int, name: str) -> Pairs:
             f"pad: {name} must be known while tracing, as the shape of the result depends on it"
         )
     numbers = np.asarray(given)
-    if numbers.dtype.kind not in "iu":
+    symbolic = numbers.dtype == object and any(map(is_symbolic_length, numbers.flat))
+    if numbers.dtype.kind not in "iu" and not symbolic:
         raise TypeError(f"`{name}` must be of integral type, not {numbers.dtype}.")
     try:
         pairs = np.broadcast_to(numbers, (ndim, 2))
@@ -111,7 +113,8 @@ def _pairs(given: Any, ndim: int, name: str) -> Pairs:
             f"jnp.pad: {name} with nd={numbers.ndim} has unsupported shape {numbers.shape}. Valid "
             f"shapes are ({ndim}, 2), (1, 2), (2,), (1,), or ()."
         ) from None
-    return tuple((int(a), int(b)) for a, b in pairs)
+    first, last = ([length(x) for x in side] for side in pairs.T)
+    return tuple(zip(first, last, strict=True))
 
 
 @whole("width")
@@ -140,7 +143,7 @@ def _pad_ramp(array: Any, ends: Any, width: Pairs) -> Any:
         parts = [array]
         n = shape_of(array)[axis]
         for side, count in enumerate((before, after)):
-            if not count:
+            if count == 0:
                 continue
             end = effects.reshape(
                 effects.slice(table, start=(axis, side), limit=(axis + 1, side + 1)), shape=()
@@ -162,7 +165,8 @@ def _ramp(end: Any, edge: Any, count: int, axis: int, dtype: Any) -> Any:
 
     working = dtype if is_inexact(dtype) else default_float()
     first, last = cast(end, working), cast(edge, working)
-    parts = elementwise.div(effects.iota(dtype=working, shape=(count,), dimension=0), float(count))
+    steps = effects.iota(dtype=working, shape=(count,), dimension=0)
+    parts = combine(elementwise.div, steps, cast(count, working))
     lengths = tuple(count if i == axis else 1 for i in range(len(shape_of(edge))))
     ladder = effects.reshape(parts, shape=lengths)
     one = combine(elementwise.mul, first, elementwise.sub(1.0, ladder))
@@ -190,9 +194,9 @@ def _with_borders(
     n = shape_of(array)[axis]
     parts = [array]
     for side, count in enumerate((before, after)):
-        if not count:
+        if count == 0:
             continue
-        reach = 1 if mode == "edge" else n if stat is None else min(stat[side], n)
+        reach = 1 if mode == "edge" else n if stat is None else _smaller(stat[side], n)
         if reach == 0:
             raise ValueError("stat_length of 0 yields no value for padding")
         start = 0 if side == 0 else n - reach
@@ -230,7 +234,7 @@ def _statistic(near: Any, axis: int, mode: str) -> Any:
 def _wrapped(array: Any, axis: int, before: int, after: int) -> Any:
     """The array repeated as often as needed, and cut."""
     n = shape_of(array)[axis]
-    if not before and not after:
+    if before == 0 and after == 0:
         return array
     left, right = -(-before // n), -(-after // n)
     many = effects.concatenate(*[array] * (left + 1 + right), axis=axis)
@@ -244,15 +248,17 @@ def _reflected(
     """Mirror images put on until the border is full; odd ones are mirrored in the edge's value."""
     for side in (0, 1):
         missing = (before, after)[side]
-        while missing:
+        while missing != 0:
             n = shape_of(array)[axis]
             offset = 1 if without_edge else 0
+            if is_symbolic((missing, n)):
+                _check_one_reflection(n, missing, offset, side, axis)
             if without_edge and n == 1:
                 array = _with_borders(
                     array, axis, missing * (side == 0), missing * (side == 1), "edge", None
                 )
                 break
-            count = min(missing, n - offset)
+            count = _smaller(missing, n - offset)
             if side == 0:
                 piece = effects.slice_axis(array, axis, offset, offset + count)
                 edge = effects.slice_axis(array, axis, 0, 1)
@@ -266,6 +272,31 @@ def _reflected(
             array = effects.concatenate(*pair, axis=axis)
             missing -= count
     return array
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    """The lesser of two lengths."""
+    if not is_symbolic((x, y)):
+        return min(x, y)
+    from effax.api.compiling.dimensions import smallest
+
+    return smallest(x, y)
+
+
+def _check_one_reflection(n: Any, missing: Any, offset: int, side: int, axis: int) -> None:
+    """Raise `ValueError` where it is not sure that an axis is mirrored once, and no more."""
+    try:
+        once = n > 1 and n - offset >= missing
+    except InconclusiveDimensionOperation:
+        once = False
+    if not once:
+        raise ValueError(
+            "Shape polymorphism is supported for jnp.pad with 'reflect' or 'symmetric' padding "
+            "mode only when it is possible to determine at lowering time that the axis size "
+            f"(= {n}) is larger than 1 and larger or equal than the padding length (= {missing}), "
+            f"here of the {('left', 'right')[side]} padding of axis {axis}; add a constraint: "
+            "symbolic_shape(..., constraints=[...])"
+        )
 
 
 def _pad_by_function(array: Any, width: Pairs, function: Any, options: dict[str, Any]) -> Any:

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.rows import elementwise, shape
-from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode
+from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import int32, int64, position_dtype, typeof
 from effax.effects.value import Array, is_symbolic, is_symbolic_length
 from effax.lax.slicing import from_front, position
 from effax.numpy.index_parts import Fixed, Indices, Moving, New, Span, Truth
-from effax.operands.arguments import cast, common_shape
+from effax.operands.arguments import broadcast, cast, common_shape
 
 
 def without_slices(entries: Sequence[Any]) -> list[Any]:
@@ -36,7 +37,7 @@ def is_box(entries: Sequence[Any], mode: GatherScatterMode | None, reading: bool
             return False
         if kind in (Fixed, Moving) and not (e.inside or clips):
             return False
-        if kind is Span and not reading and abs(e.step) != 1 and e.length > 1:
+        if kind is Span and not reading and e.step not in (1, -1) and not _at_most_one(e.length):
             return False
     return True
 
@@ -66,7 +67,8 @@ def box_of(
                 result.append(1)
                 continue
             case Span(start, count, step, _):
-                starts.append(start if step > 0 else start + (count - 1) * step if count else 0)
+                some = is_symbolic_length(count) or count
+                starts.append(start if step > 0 else start + (count - 1) * step if some else 0)
                 sizes.append(count)
                 result.append(count)
                 if step < 0:
@@ -99,10 +101,30 @@ def same_dtype(starts: Sequence[Any], lengths: Sequence[int]) -> list[Any]:
 
 def _stepped(start: int, count: int, step: int, length: int) -> Any:
     """The positions that a slice of an axis of that length names, in a vector."""
-    if position_dtype(length) == int32:
+    dtype = position_dtype(length)
+    if dtype == int32 and not is_symbolic((start, count, step)):
         return np.arange(start, start + count * step, step, dtype=np.int32)
-    steps = shape.iota(dtype=int64, shape=(count,), dimension=0)
-    return elementwise.add(elementwise.mul(steps, step), start)
+    steps = shape.iota(dtype=dtype, shape=(count,), dimension=0)
+    start, step = cast(start, dtype), cast(step, dtype)
+    return elementwise.add(
+        elementwise.mul(steps, broadcast(step, (count,))), broadcast(start, (count,))
+    )
+
+
+def _at_most_one(count: Any) -> bool:
+    """Whether a slice names one position at most; False where that depends on a length."""
+    try:
+        return bool(count <= 1)
+    except InconclusiveDimensionOperation:
+        return False
+
+
+def _surely_within(low: Any, limit: Any, length: Any) -> bool:
+    """Whether `low:limit` lies on an axis of that length, whatever symbolic lengths are."""
+    try:
+        return bool(0 <= low <= limit <= length)
+    except InconclusiveDimensionOperation:
+        return False
 
 
 def read_slices(x: Array, entries: Sequence[Any]) -> Array:
@@ -112,21 +134,47 @@ def read_slices(x: Array, entries: Sequence[Any]) -> Array:
     if all(s is None or s.whole for s in spans):
         return x
     bounds = []
-    for s, n in zip(spans, lengths, strict=True):
+    apart: list[int] = []  # axes of which only the positions are known, not that they lie inside
+    for axis, (s, n) in enumerate(zip(spans, lengths, strict=True)):
         if s is None or s.whole:
             bounds.append((0, n, 1))
         elif not is_symbolic_length(s.length) and not s.length:
             bounds.append((0, 0, 1))
         else:
             last = s.start + (s.length - 1) * s.step
-            low, high = (s.start, last) if s.step > 0 else (last, s.start)
-            bounds.append((low, high + 1, abs(s.step)))
+            low, high, by = (s.start, last, s.step) if s.step > 0 else (last, s.start, -s.step)
+            if not is_symbolic((low, high, by)) or _surely_within(low, high + 1, n):
+                bounds.append((low, high + 1, by))
+            else:
+                bounds.append((0, n, 1))
+                apart.append(axis)
     starts, limits, strides = zip(*bounds, strict=True)
     if (starts, limits, strides) != ((0,) * len(lengths), lengths, (1,) * len(lengths)):
         stepped = None if set(strides) == {1} else strides
         x = shape.slice(x, start=starts, limit=limits, strides=stepped)
-    flipped = tuple(i for i, s in enumerate(spans) if s is not None and s.step < 0)
-    return shape.rev(x, dims=flipped) if flipped else x
+    backward = [i for i, s in enumerate(spans) if s is not None and s.step < 0]
+    flipped = tuple(i for i in backward if i not in apart)
+    x = shape.rev(x, dims=flipped) if flipped else x
+    for axis in apart:
+        x = _read_positions(x, axis, spans[axis])
+    return x
+
+
+def _read_positions(x: Array, axis: int, span: Any) -> Array:
+    """The positions that a slice names along one axis, one by one."""
+    lengths = typeof(x).shape
+    positions = _stepped(span.start, span.length, span.step, lengths[axis])
+    rest = tuple(i for i in range(len(lengths)) if i != axis)
+    return gather(
+        x,
+        shape.expand_dims(positions, (1,)),
+        dimension_numbers=GatherDimensionNumbers(rest, (axis,), (axis,)),
+        slice_sizes=tuple(1 if i == axis else n for i, n in enumerate(lengths)),
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+        indices_are_sorted=span.step > 0,
+        unique_indices=True,
+    )
 
 
 class GatherPlan(NamedTuple):
@@ -190,7 +238,7 @@ def planned(
             case Span(start, count, step, everything):
                 result.append(count)
                 bare.append(count)
-                if everything or step == 1 or count <= 1:
+                if everything or step == 1 or _at_most_one(count):
                     offset.append(len(bare) - 1)
                     sizes.append(count)
                     if not everything:

@@ -69,7 +69,7 @@ def test_constraints_of_the_inner_must_follow_from_those_of_the_outer():
     inner = export.export(effax.jit(jnp.sin))(bounded("n <= 8"))
     outer = export.export(effax.jit(inner.call))
     assert outer(bounded("n <= 4")).call(jnp.zeros(3)).shape == (3,)
-    with pytest.raises(ExportError, match="constraint n <= 8. .* to be greater or equal to 0"):
+    with pytest.raises(ExportError, match=r"constraint n <= 8\. .* to be greater or equal to 0"):
         outer(bounded("n <= 9"))
 
 

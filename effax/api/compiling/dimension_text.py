@@ -44,4 +44,6 @@ def expression(node: ast.expr, text: str, scope: Any) -> Length:
             return (
                 OPERATIONS[name](*sides) if symbolic is None else symbolic.operation(name, *sides)
             )
-    raise ValueError(f"the shape {text!r} has {ast.unparse(node)!r}, which is not a length")
+    raise ValueError(
+        f"syntax error in symbolic shape {text!r}: {ast.unparse(node)!r} is not a length"
+    )

@@ -7,6 +7,7 @@ remainders, maxima and minima of such polynomials. `export.symbolic_shape` makes
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ OPERATIONS: Final[dict[str, Callable[[int, int], int]]] = {
 }
 """The operations that are no polynomials, by the names that JAX prints."""
 
-_NUMBERS: Final = (float, complex, np.generic)
+_NUMBERS: Final = (float, complex, np.generic, np.ndarray)
 """The numbers with which a length is computed as an array: they make no length of it."""
 
 _STEPS: Final = 64
@@ -165,9 +166,8 @@ class Dimension:
                     "for both"
                 )
             return other.terms
-        if isinstance(other, int) or (hasattr(other, "__index__") and not hasattr(other, "shape")):
-            return {(): int(other)} if other else {}
-        return None
+        n = _integer(other)
+        return None if n is None else {(): n} if n else {}
 
     def _made(self, terms: Terms) -> Length:
         return length_of(terms, self.scope)
@@ -193,15 +193,22 @@ class Dimension:
         return self._made(found)
 
     def __pow__(self, power: Any) -> Any:
-        if not isinstance(power, int) or power < 0:
+        if isinstance(power, Dimension):
+            return self._number() ** power._number()
+        n = _integer(power)
+        if n is None or n < 0:
+            kind = "non-integer" if n is None else "negative"
             raise ValueError(
-                f"the length {self} can't be raised to the power {power!r}; the exponent must be "
-                "a non-negative int"
+                f"Symbolic dimension cannot be raised to {kind} powers: '{self}' ** '{power}'; "
+                "effax.numpy.power of it takes any power, and is an array"
             )
         found: Any = 1
-        for _ in range(power):
+        for _ in range(n):
             found = self * found
         return found
+
+    def __rpow__(self, base: Any) -> Any:
+        return base ** self._number()
 
     def operation(self, name: str, left: Any, right: Any) -> Any:
         """One of `OPERATIONS` on two lengths of which this is one.
@@ -222,31 +229,39 @@ class Dimension:
 
     def __divmod__(self, other: Any) -> Any:
         if self._terms_of(other) is None:
-            return NotImplemented
-        found = None if isinstance(other, int) and other == 0 else _divided(self, other)
+            return self._with_array(divmod, other)
+        by = other if isinstance(other, Dimension) else _integer(other)
+        found = None if by == 0 else _divided(self, by)
         if found is not None:
             return found
-        return self.operation("floordiv", self, other), self.operation("mod", self, other)
+        return self.operation("floordiv", self, by), self.operation("mod", self, by)
 
     def __floordiv__(self, other: Any) -> Any:
-        found = self.__divmod__(other)
-        return found if found is NotImplemented else found[0]
+        if self._terms_of(other) is None:
+            return self._with_array(operator.floordiv, other)
+        return self.__divmod__(other)[0]
 
     def __mod__(self, other: Any) -> Any:
-        found = self.__divmod__(other)
-        return found if found is NotImplemented else found[1]
+        if self._terms_of(other) is None:
+            return self._with_array(operator.mod, other)
+        return self.__divmod__(other)[1]
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return 0 if self._is_zero(other) else self.operation("floordiv", other, self)
+        if self._terms_of(other) is None:
+            return self._with_array(lambda x, y: y // x, other)
+        return self.operation("floordiv", other, self) if _integer(other) else 0
 
     def __rmod__(self, other: Any) -> Any:
-        return 0 if self._is_zero(other) else self.operation("mod", other, self)
-
-    def _is_zero(self, other: Any) -> bool:
-        return isinstance(other, int) and other == 0
+        if self._terms_of(other) is None:
+            return self._with_array(lambda x, y: y % x, other)
+        return self.operation("mod", other, self) if _integer(other) else 0
 
     def __rdivmod__(self, other: Any) -> Any:
         return self.__rfloordiv__(other), self.__rmod__(other)
+
+    def _with_array(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
+        """An operation with numbers that are no lengths: the result is an array."""
+        return operation(self._number(), other) if isinstance(other, _NUMBERS) else NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
         return self._number() / other
@@ -350,6 +365,18 @@ class Dimension:
 
 
 register_type(Dimension, lambda x: typeof(1))
+
+
+def _integer(x: Any) -> int | None:
+    """The integer that a number of Python's or NumPy's is, if it is one."""
+    if isinstance(x, int):
+        return int(x)
+    if hasattr(x, "shape") and not isinstance(x, np.generic | np.ndarray):
+        return None  # an array of effax, perhaps traced
+    try:
+        return operator.index(x)
+    except TypeError:
+        return None
 
 
 def _divided(top: Length, by: Length) -> tuple[Length, Length] | None:
