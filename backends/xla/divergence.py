@@ -19,12 +19,20 @@ from effax.backends.reference.evaluate import evaluate_effect, literal_array
 from effax.effects.errors import CollectiveDivergenceError, MissingRuleError
 from effax.effects.program import Atom, Equation, Program, Variable
 from effax.effects.rows import collective, control, custom
+from effax.effects.rows.shape import dimension_as_value
+from effax.effects.types import ShapedArray
+from effax.effects.value import is_symbolic
 
 Known = tuple[Any, ...] | None
 """A value at each place, or None where it depends on operands."""
 _LARGEST: Final = 64
 """Larger arrays than this are taken for unknown: predicates are scalars."""
 _OPENED: Final = (control.call, control.remat, *custom.RULED)
+
+
+def _is_large(type: ShapedArray) -> bool:
+    """Whether a value is taken for unknown because of its size, or because that is symbolic."""
+    return is_symbolic(type.shape) or type.size > _LARGEST
 
 
 def refuse_divergence(program: Program, axes: Mapping[Any, int]) -> None:
@@ -54,7 +62,7 @@ class _Places:
     def _known(self, x: Atom, known: Mapping[Variable, Known]) -> Known:
         if isinstance(x, Variable):
             return known.get(x)
-        return None if x.type.size > _LARGEST else (literal_array(x),) * len(self.places)
+        return None if _is_large(x.type) else (literal_array(x),) * len(self.places)
 
     def perform(self, e: Equation, operands: Sequence[Known]) -> Sequence[Known]:
         """Return the results of an equation as far as they are known."""
@@ -76,7 +84,7 @@ class _Places:
             return unknown
         if e.effect.answerable or any(x is None for x in operands):
             return unknown
-        if any(x.type.size > _LARGEST for x in e.outputs):
+        if e.effect is dimension_as_value or any(_is_large(x.type) for x in e.outputs):
             return unknown
         return self._computed(e, operands)
 

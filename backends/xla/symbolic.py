@@ -44,6 +44,12 @@ def length(w: Writer, n: Any) -> Name:
         return w.constant(int(n), LENGTH)
     found = w.constants.get(("length", n))
     if found is None:
+        if w.region_of is not None:
+            raise SymbolicShapeError(
+                f"export: {w.region_of} is a shard_map over several devices and uses the symbolic "
+                f"length {n} as a number, for a shape or among its values; do that outside of it, "
+                "or export the function at fixed sizes"
+            )
         if n.scope is not w.unknowns_scope or not n.unknowns() <= w.unknowns.keys():
             raise SymbolicShapeError(
                 f"export: the function uses the symbolic length {n}, but a call decides only the "

@@ -13,6 +13,7 @@ from effax.effects.facts import POINTWISE
 from effax.effects.frames import describe
 from effax.effects.program import Equation
 from effax.effects.rows import (
+    collective,
     condensed,
     contraction,
     control,
@@ -28,6 +29,7 @@ from effax.effects.rows import (
     reduction,
     selection,
     shape,
+    sharding,
     solving,
     sorting,
     window,
@@ -58,6 +60,9 @@ _AS_EVER: Final = frozenset(
         *(linalg.cholesky, linalg.triangular_solve, linalg.lu, linalg.pivots_to_permutation),
         *(linalg.qr, linalg.eigh, linalg.svd, linalg.eig, condensed.reflections, condensed.schur),
         *(solving.linear_solve, random.threefry2x32, foreign.exported_call),
+        *(sharding.with_sharding_constraint, sharding.reshard, sharding.opened, sharding.shard_map),
+        *(collective.psum, collective.pmax, collective.pmin, collective.ppermute, collective.pvary),
+        *(collective.all_gather, collective.reduce_scatter, collective.all_to_all),
     }
 )
 """Effects whose ordinary rules are right for symbolic lengths too."""

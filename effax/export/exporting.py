@@ -17,7 +17,7 @@ from effax.backends.xla import artifact, portable
 from effax.backends.xla.device import default_backend
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.mesh import NamedSharding
-from effax.effects.errors import ExportError, SymbolicShapeError
+from effax.effects.errors import ExportError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
 from effax.effects.program import Program
@@ -170,11 +170,6 @@ def _exported(
 ) -> Exported:
     avals = program.in_types[len(captured) :] if in_avals is None else in_avals
     unknowns = Unknowns.of(program.name, avals, partial(argument_name, in_tree))
-    if unknowns is not None and not layout.is_single:
-        raise SymbolicShapeError(
-            f"export of {program.name}: symbolic lengths on several devices are not supported; "
-            "export the function at fixed sizes, or for one device"
-        )
     text, callbacks = portable.module_text(program, captured, platforms, layout, unknowns)
     if callbacks:
         raise NotImplementedError(

@@ -8,7 +8,8 @@ import pytest
 
 import effax
 import effax.numpy as jnp
-from effax import P, export
+from effax import P, export, lax
+from effax.errors import SymbolicShapeError
 from effax.sharding import AxisType, Mesh, NamedSharding
 
 if effax.device_count() < 8:
@@ -77,7 +78,7 @@ def test_other_numbers_of_devices_are_refused(form):
     for where in (None, NamedSharding(Mesh(np.array(effax.devices()), "x"), P("x"))):
         x = HOST if where is None else effax.device_put(HOST, where)
         with pytest.raises(
-            ValueError, match=r"was exported for 4 devices and is used with [18] dev"
+            ValueError, match=r"was exported for 4 devices and is called in a context with [18] dev"
         ):
             e.call(W, x)
     with pytest.raises(ValueError, match="does not match the mesh used for export"):
@@ -139,3 +140,62 @@ def test_another_process_reads_it(tmp_path):
     devices, *found = done.stdout.split()
     assert devices == "4"
     np.testing.assert_allclose(np.array(found, np.float32), weighted(W, HOST), rtol=1e-4)
+
+
+def symbolic(function, text):
+    shape = export.symbolic_shape(text)
+    return export.export(effax.jit(function))(effax.ShapeDtypeStruct(shape, "float32"))
+
+
+def moved(x):
+    """Each place's rows at the place after it, and what they all have in common."""
+
+    def at_place(rows):
+        n = lax.axis_size("x")
+        after = lax.ppermute(rows, "x", perm=[(i, (i + 1) % n) for i in range(n)])
+        return effax.jit(jnp.sin)(after) * rows + lax.psum(rows, "x")
+
+    return effax.shard_map(at_place, mesh=MESH, in_specs=P("x"), out_specs=P("x"))(x)
+
+
+def constrained(x):
+    return lax.with_sharding_constraint(jnp.cos(x), CUT) @ x.T * x.shape[0]
+
+
+@pytest.mark.parametrize("function", [moved, constrained])
+@pytest.mark.parametrize("text", ["4*b, 4", "8, n", "4*b, n"])
+def test_symbolic_lengths_on_several_devices(function, text):
+    e = symbolic(function, text)
+    e = export.deserialize(e.serialize(vjp_order=int(function is constrained)))
+    assert e.nr_devices == 4
+    rows = (8, 16) if "b" in text else (8,)
+    for shape in [(m, n) for m in rows for n in ((4, 6) if "n" in text else (4,))]:
+        x = np.random.default_rng(0).normal(size=shape).astype("float32")
+        cut = effax.device_put(x, CUT)
+        np.testing.assert_allclose(e.call(cut), function(x), rtol=1e-4, atol=1e-5)
+        assert e.call(cut).sharding.device_set == set(MESH.devices.flat)
+        if function is constrained:  # a shard_map would be differentiated with new shapes inside
+            wanted = effax.grad(lambda y: function(y).sum())(cut)
+            found = effax.grad(lambda y: e.call(y).sum())(cut)
+            np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_lengths_as_numbers_inside_of_shard_map_are_refused():
+    def scaled(x):
+        mapped = effax.shard_map(
+            lambda r: r * r.shape[0], mesh=MESH, in_specs=P("x"), out_specs=P("x")
+        )
+        return mapped(x)
+
+    with pytest.raises(SymbolicShapeError, match="is a shard_map over several devices and uses"):
+        symbolic(scaled, "4*b, 4")
+
+
+def test_without_shardy_it_is_not_called():
+    e = exported()
+    effax.config.update("use_shardy_partitioner", False)
+    try:
+        with pytest.raises(ValueError, match=r"with Shardy disabled\. Please enable Shardy"):
+            e.call(W, effax.device_put(HOST, CUT))
+    finally:
+        effax.config.update("use_shardy_partitioner", True)

@@ -11,6 +11,7 @@ from effax.backends.xla import artifact
 from effax.backends.xla.lowering.callback import layout
 from effax.backends.xla.lowering.sharding import lower_constraint
 from effax.backends.xla.lowering.writer import Name, Writer, nested, number, rule, tensor
+from effax.effects import config
 from effax.effects.errors import UnhandledEffectError
 from effax.effects.rows.foreign import (
     Module,
@@ -39,9 +40,15 @@ def lower_exported_call(
     devices = 1 if w.mesh is None else w.mesh.size
     if module.nr_devices > 1 and module.nr_devices != devices:
         raise ValueError(
-            f"Function '{module.name}' was exported for {module.nr_devices} devices and is used "
-            f"with {devices} devices. Put its arguments on a mesh of {module.nr_devices} devices "
-            "(Exported.in_shardings_jax), or call it under effax.set_mesh"
+            f"Function '{module.name}' was exported for {module.nr_devices} devices and is called "
+            f"in a context with {devices} devices. Put its arguments on a mesh of "
+            f"{module.nr_devices} devices (Exported.in_shardings_jax), or call it under "
+            "effax.set_mesh"
+        )
+    if module.nr_devices > 1 and not config.read("use_shardy_partitioner"):
+        raise ValueError(
+            f"The function {module.name} was exported with shardy enabled but you are calling it "
+            "with Shardy disabled. Please enable Shardy using the setting use_shardy_partitioner"
         )
     open = any(is_symbolic(x.shape) for x in operands)
     sized = bool(module.results) and not open

@@ -88,6 +88,7 @@ def lower_shard_map(
     sizes = {name: size for name, (_, size) in mesh.strides().items() if name in binds}
     refuse_divergence(program, sizes)
     around, cached = w.axes, w.function_names
+    unknowns, region = w.unknowns, w.region_of
     w.axes, w.function_names = _axes(w, mesh, binds), {}
     try:
         manual = [] if w.mesh is None else w.mesh.labels(_digits(mesh, binds))
@@ -98,10 +99,17 @@ def lower_shard_map(
         with w.scope() as inner:
             w.constants = {}  # the region can't use constants from outside
             names = [w.fresh(t) for t in program.in_types]
+            # Nor the unknown lengths, which are operands after the others.
+            w.unknowns = {k: w.fresh(x.type) for k, x in unknowns.items()}
+            w.region_of = name
             results = w.body(program, names, name)
             lines = list(inner.lines())
+            names += w.unknowns.values()
     finally:
         w.axes, w.function_names = around, cached
+        w.unknowns, w.region_of = unknowns, region
+    operands += tuple(unknowns.values())
+    in_specs += (PartitionSpec(),) * len(unknowns)
     ins = [
         _cut(w.mesh, mesh, binds, s, len(x.shape)) for s, x in zip(in_specs, operands, strict=True)
     ]

@@ -177,6 +177,8 @@ class Writer:
         """The module `backends.xla.symbolic`, while there are unknowns."""
         self.rule_for: Any = None
         """The function that returns the rule of an equation, while there are unknowns."""
+        self.region_of: str | None = None
+        """The shard_map that is being written, in whose region lengths are not refined."""
 
     def declare(self, mesh: ModuleMesh) -> None:
         """Write the module for all devices of a mesh."""
