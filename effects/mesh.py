@@ -377,6 +377,19 @@ class AbstractMesh(MeshShape):
         pairs = zip(self.axis_names, self.axis_types, strict=True)
         return self.update(axis_types=tuple(name_to_type.get(n, kind) for n, kind in pairs))
 
+    def describes(self, mesh: Any) -> bool:
+        """Whether a mesh has these axes, and devices of this kind where that is known.
+
+        Args:
+          mesh: a mesh with devices or without.
+        """
+        kind = self.abstract_device
+        return (
+            self.shape_tuple == mesh.shape_tuple
+            and self.axis_types == mesh.axis_types
+            and (kind is None or bool(kind == mesh.abstract_mesh.abstract_device))
+        )
+
     def _parts(self) -> Any:
         return self.shape_tuple, self._types, self.abstract_device
 

@@ -10,10 +10,15 @@ import os
 from importlib import metadata
 from typing import Any, Final
 
+import attrs
+import numpy as np
+
 from effax.backends.xla import plugins
 from effax.backends.xla.client import Backend, XlaRuntimeError
 from effax.backends.xla.device import Device
 from effax.backends.xla.gpu_models import MODELS, target_config
+from effax.backends.xla.mesh import Mesh
+from effax.effects.mesh import AbstractDevice, AbstractMesh
 from effax.effects.runtime import jaxlib_version, xla_client
 
 LIBTPU: Final = {"0.10.2": "0.0.42", "0.12.0.1": "0.0.50"}
@@ -39,6 +44,36 @@ class AbsentBackend(Backend):
     def __init__(self, name: str, client: Any, platform: str) -> None:
         super().__init__(name, client)
         self.platform = platform
+
+
+@attrs.frozen
+class _Unplaced:
+    """A device of a mesh that is known by its axes only."""
+
+    id: int
+    device_kind: str
+    process_index: int = 0
+    local_hardware_id: int | None = None
+
+
+@attrs.frozen
+class _UnplacedClient:
+    """The client of such devices."""
+
+    platform: str
+
+    def process_index(self) -> int:
+        """The index of the only process there is."""
+        return 0
+
+
+def over_no_devices(mesh: AbstractMesh) -> Mesh:
+    """Return a mesh with the axes of an abstract one: a program over it can be lowered only."""
+    kind = mesh.abstract_device or AbstractDevice("unplaced", None, "unplaced")
+    backend = AbsentBackend(kind.platform, _UnplacedClient(kind.platform), kind.platform)
+    devices = [Device(_Unplaced(i, kind.device_kind), backend) for i in range(mesh.size)]
+    grid = np.array(devices, dtype=object).reshape(mesh.axis_sizes)
+    return Mesh(grid, mesh.axis_names, mesh.axis_types)
 
 
 def tpu(topology: str, **options: Any) -> list[Device]:

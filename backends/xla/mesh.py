@@ -326,7 +326,7 @@ class NamedSharding(Sharding):
     def in_context(self) -> NamedSharding:
         """The same over the devices of the mesh in context, where only that one has devices."""
         mesh = None if isinstance(self.mesh, Mesh) else current_mesh()
-        if isinstance(mesh, Mesh) and mesh.abstract_mesh == self.mesh:
+        if isinstance(mesh, Mesh) and self.mesh.abstract_mesh.describes(mesh):
             return NamedSharding(mesh, self.spec, memory_kind=self._kind)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Final
 
@@ -14,12 +15,14 @@ from effax.api.compiling.jitted import Jit
 from effax.api.compiling.stages import Traced
 from effax.api.derivatives.reverse import vjp
 from effax.backends.xla import artifact, portable
+from effax.backends.xla.absent import over_no_devices
 from effax.backends.xla.device import default_backend
 from effax.backends.xla.layout import ProgramLayout
-from effax.backends.xla.mesh import NamedSharding
+from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.effects.errors import ExportError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
+from effax.effects.mesh import AbstractMesh, current_mesh
 from effax.effects.program import Program
 from effax.effects.rows.control import call
 from effax.effects.rows.shape import full
@@ -106,7 +109,9 @@ def export(
     def exporting(*args: Any, **kwargs: Any) -> Exported:
         leaves, tree = tree_flatten((args, kwargs))
         check_scopes(fun_jit.__name__, leaves, partial(argument_name, tree))
-        traced: Traced = fun_jit.trace(*args, **kwargs)
+        with _mesh_of(leaves):
+            traced: Traced = fun_jit.trace(*args, **kwargs)
+            layout = _over_devices(traced.layout)
         if takes_references(traced.program):
             raise ExportError(
                 f"{traced.fun_name} takes or closes over references, which an exported function "
@@ -124,10 +129,34 @@ def export(
             traced.out_tree,
             names,
             checks,
-            traced.layout,
+            layout,
         )
 
     return exporting
+
+
+def _mesh_of(leaves: Sequence[Any]) -> AbstractContextManager[Any]:
+    """Enter the mesh that arguments are said to lie on, where it has no devices."""
+    for x in leaves:
+        mesh = getattr(getattr(x, "sharding", None), "mesh", None)
+        if isinstance(mesh, AbstractMesh) and not mesh.empty:
+            entered = current_mesh()
+            known = isinstance(entered, Mesh) and mesh.describes(entered)
+            return nullcontext() if known else over_no_devices(mesh)
+    return nullcontext()
+
+
+def _over_devices(layout: ProgramLayout) -> ProgramLayout:
+    """The layout with shardings over the devices in context, where their meshes have none."""
+
+    def placed(x: Any) -> Any:
+        return x.in_context() if isinstance(x, NamedSharding) else x
+
+    outs = None if layout.outs is None else tuple(map(placed, layout.outs))
+    mesh: Any = layout.mesh
+    if isinstance(mesh, AbstractMesh) and mesh.describes(current_mesh()):
+        mesh = current_mesh()
+    return attrs.evolve(layout, outs=outs, known=tuple(map(placed, layout.known)), mesh=mesh)
 
 
 def _is_public(function: Any) -> bool:

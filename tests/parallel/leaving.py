@@ -10,7 +10,7 @@ import effax
 import effax.numpy as jnp
 from effax import P, export, lax
 from effax.errors import SymbolicShapeError
-from effax.sharding import AxisType, Mesh, NamedSharding
+from effax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 
 if effax.device_count() < 8:
     pytest.skip("test_mesh.py runs this file on eight devices", allow_module_level=True)
@@ -199,3 +199,27 @@ def test_without_shardy_it_is_not_called():
             e.call(W, effax.device_put(HOST, CUT))
     finally:
         effax.config.update("use_shardy_partitioner", True)
+
+
+@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
+@pytest.mark.parametrize("size", [4, 64])
+def test_a_mesh_without_devices(kind, size):
+    mesh = AbstractMesh((size,), ("x",), (kind,))
+
+    def turned(x):
+        if kind is AxisType.Explicit:
+            return jnp.sin(x).T
+        return lax.with_sharding_constraint(jnp.sin(x).T, NamedSharding(mesh, P(None, "x")))
+
+    x = effax.ShapeDtypeStruct((64, 4), "float32", sharding=NamedSharding(mesh, P("x")))
+    e = export.export(effax.jit(turned), platforms=["cpu", "tpu"])(x)
+    e = export.deserialize(e.serialize(vjp_order=1))
+    assert e.nr_devices == size and e.in_shardings_jax(mesh)[0].spec == P("x")
+    if size > 4:  # more than there are here
+        return
+    where = NamedSharding(Mesh(MESH.devices, "x", (kind,)), P("x"))
+    x = effax.device_put(np.random.default_rng(0).normal(size=(64, 4)).astype("float32"), where)
+    np.testing.assert_allclose(e.call(x), np.sin(x).T, rtol=1e-6)
+    gradient = effax.grad(lambda y: e.call(y).sum())(x)
+    np.testing.assert_allclose(gradient, np.cos(x), rtol=1e-5)
+    assert gradient.sharding.device_set == where.device_set
