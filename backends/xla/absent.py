@@ -67,9 +67,20 @@ class _UnplacedClient:
         return 0
 
 
+_UNPLACED: Final = AbstractDevice("unplaced", None, "unplaced")
+
+
+def without_devices(mesh: Mesh | AbstractMesh) -> AbstractMesh:
+    """Return the axes of a mesh, and the kind of its devices if it has some."""
+    found = mesh.abstract_mesh
+    if found.abstract_device != _UNPLACED:
+        return found
+    return AbstractMesh(found.axis_sizes, found.axis_names, found.axis_types)
+
+
 def over_no_devices(mesh: AbstractMesh) -> Mesh:
     """Return a mesh with the axes of an abstract one: a program over it can be lowered only."""
-    kind = mesh.abstract_device or AbstractDevice("unplaced", None, "unplaced")
+    kind = mesh.abstract_device or _UNPLACED
     backend = AbsentBackend(kind.platform, _UnplacedClient(kind.platform), kind.platform)
     devices = [Device(_Unplaced(i, kind.device_kind), backend) for i in range(mesh.size)]
     grid = np.array(devices, dtype=object).reshape(mesh.axis_sizes)

@@ -15,7 +15,7 @@ from effax.api.compiling.jitted import Jit
 from effax.api.compiling.stages import Traced
 from effax.api.derivatives.reverse import vjp
 from effax.backends.xla import artifact, portable
-from effax.backends.xla.absent import over_no_devices
+from effax.backends.xla.absent import over_no_devices, without_devices
 from effax.backends.xla.device import default_backend
 from effax.backends.xla.layout import ProgramLayout
 from effax.backends.xla.mesh import Mesh, NamedSharding
@@ -240,14 +240,14 @@ def _ins(
                 f"export of {program.name}: an argument of type {type.str_short()} lies as "
                 f"{place}, which no mesh has words for; put it on a mesh first (device_put)"
             )
-        found.append(named.update(mesh=named.mesh.abstract_mesh))
+        found.append(named.update(mesh=without_devices(named.mesh)))
     return tuple(found)
 
 
 def _outs(program: Program, layout: ProgramLayout) -> tuple[NamedSharding | None, ...]:
     asked = layout.outs or (None,) * len(program.out_types)
     return tuple(
-        s.update(mesh=s.mesh.abstract_mesh)
+        s.update(mesh=without_devices(s.mesh))
         if isinstance(s, NamedSharding) and not s.is_constraint
         else None
         for s in asked

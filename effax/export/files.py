@@ -20,7 +20,7 @@ from effax.backends.xla.mesh import NamedSharding
 from effax.effects.cuts import entry_of
 from effax.effects.dtypes import ELEMENTS
 from effax.effects.errors import ExportError, SymbolicShapeError
-from effax.effects.mesh import AbstractMesh, AxisType, PartitionSpec
+from effax.effects.mesh import AbstractDevice, AbstractMesh, AxisType, PartitionSpec
 from effax.effects.types import ShapedArray
 from effax.effects.value import is_symbolic_length
 from effax.export import jax_files
@@ -213,14 +213,18 @@ def _of_sharding(sharding: NamedSharding | None) -> list[Any] | None:
             f"an exported function over {mesh} can't be written: names of mesh axes must be strings"
         )
     entries = [list(sharding.spec.names(i)) for i in range(len(sharding.spec))]
-    return [list(mesh.axis_sizes), list(mesh.axis_names), kinds, entries]
+    device = mesh.abstract_mesh.abstract_device
+    told = [] if device is None else [[device.device_kind, device.num_cores, device.platform]]
+    return [list(mesh.axis_sizes), list(mesh.axis_names), kinds, entries, *told]
 
 
 def _as_sharding(text: list[Any] | None) -> NamedSharding | None:
     if text is None:
         return None
-    sizes, names, kinds, entries = text
-    mesh = AbstractMesh(sizes, names, tuple(AxisType[kind] for kind in kinds))
+    sizes, names, kinds, entries, *told = text  # earlier files say nothing of the devices
+    device = AbstractDevice(*told[0]) if told else None
+    types = tuple(AxisType[kind] for kind in kinds)
+    mesh = AbstractMesh(sizes, names, types, abstract_device=device)
     return NamedSharding(mesh, PartitionSpec(*map(entry_of, entries)))
 
 

@@ -12,11 +12,13 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
+import attrs
+
 from effax.backends.xla.mesh import NamedSharding
 from effax.effects.cuts import entry_of
 from effax.effects.dtypes import ELEMENTS
 from effax.effects.errors import ExportError
-from effax.effects.mesh import AbstractMesh, AxisType, PartitionSpec
+from effax.effects.mesh import AbstractDevice, AbstractMesh, AxisType, PartitionSpec
 from effax.effects.types import ShapedArray
 from effax.export.flatbuffer import Schema, read, write
 from effax.export.symbolic import SymbolicScope, symbolic_shape
@@ -301,7 +303,11 @@ def _shardings(
 
 def _mesh(table: dict[str, Any]) -> AbstractMesh:
     kinds = tuple(AxisType[_AXIS_TYPES[i]] for i in table["axis_types"])
-    return AbstractMesh(table["axis_sizes"], table["axis_names"], kinds)
+    told = table["abstract_device"]
+    device = told and AbstractDevice(
+        told["device_kind"], told["num_cores"] or None, told["platform"] or "unknown"
+    )
+    return AbstractMesh(table["axis_sizes"], table["axis_names"], kinds, abstract_device=device)
 
 
 _AXIS_TYPES: Final = {1: "Auto", 2: "Explicit", 3: "Manual"}
@@ -438,11 +444,15 @@ def _of_mesh(mesh: AbstractMesh) -> dict[str, Any]:
         raise ExportError(
             f"an exported function over {mesh} can't be written: names of mesh axes must be strings"
         )
-    return {
+    table: dict[str, Any] = {
         "axis_sizes": list(mesh.axis_sizes),
         "axis_names": list(mesh.axis_names),
         "axis_types": [_AXIS_TYPE_NUMBERS[kind.name] for kind in mesh.axis_types],
     }
+    device = mesh.abstract_device
+    if device is not None:
+        table["abstract_device"] = attrs.asdict(device)
+    return table
 
 
 def _of_sharding(sharding: NamedSharding, meshes: Sequence[AbstractMesh]) -> dict[str, Any]:

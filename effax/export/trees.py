@@ -79,6 +79,12 @@ def register_pytree_node_serialization(
                 f"`{serialized_name}`. Previous registration was of `{found.kind}` with "
                 f"serialized_name `{found.name}`."
             )
+    if from_children is None and not registry.is_node(nodetype):
+        raise ExportError(
+            f"If `from_children` is not present, you must call first "
+            f"`tree_util.register_pytree_node` for `{nodetype}`; for named tuples there is "
+            "export.register_namedtuple_serialization"
+        )
     node = _Node(nodetype, serialized_name, serialize_auxdata, deserialize_auxdata, from_children)
     _by_type[nodetype] = _by_name[serialized_name] = node
     return nodetype
@@ -184,7 +190,10 @@ def _custom(name: str, data: bytes, children: Sequence[Described]) -> PyTreeDef:
 def _key(key: Any) -> str | int:
     if isinstance(key, str) or type(key) is int:
         return key
-    raise ExportError(f"the key {key!r} of a dict can't be written: strings and ints can")
+    raise TypeError(
+        "Serialization is supported only for dictionaries with string keys, or ints, got the key "
+        f"{key!r}; rename it, or call the exported function before it is written"
+    )
 
 
 _LEAF: Final = tree_structure(0)

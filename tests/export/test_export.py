@@ -298,7 +298,7 @@ def test_unknown_lengths_are_staged_but_not_compiled():
         *(("_", None), ("...", None), ("..., 2", (1, 2)), ("2,,3", None), ("_", ()), ("a.b", None)),
         *(("a b", None), ("1.5", None), ("f(a, b)", None)),
     ):
-        with pytest.raises(ValueError, match="the shape"):
+        with pytest.raises(ValueError, match="syntax error in symbolic shape"):
             export.symbolic_shape(spec, like=like)
 
 
@@ -382,3 +382,19 @@ def test_public_functions_are_exported_as_jitted_ones():
     assert_array_equal(exported.call(1.0), jnp.sin(1.0))
     with pytest.raises(ValueError, match=r"Rank mismatch for args\[0\]: expected \(\)"):
         exported.call(np.ones(2, np.float32))
+
+
+def test_nodes_that_cannot_be_written():
+    class NoNode:
+        pass
+
+    with pytest.raises(ExportError, match="If `from_children` is not present, you must call first"):
+        export.register_pytree_node_serialization(
+            NoNode,
+            serialized_name="tests.no_node",
+            serialize_auxdata=lambda _: b"",
+            deserialize_auxdata=lambda _: None,
+        )
+    exported = export.export(effax.jit(lambda d: d[0, 1]))({(0, 1): 1.0})
+    with pytest.raises(TypeError, match="only for dictionaries with string keys"):
+        exported.serialize()

@@ -223,3 +223,12 @@ def test_a_mesh_without_devices(kind, size):
     gradient = effax.grad(lambda y: e.call(y).sum())(x)
     np.testing.assert_allclose(gradient, np.cos(x), rtol=1e-5)
     assert gradient.sharding.device_set == where.device_set
+
+
+@pytest.mark.parametrize("format", ["effax", "jax"])
+def test_files_say_what_devices_a_mesh_has(format):
+    x = effax.ShapeDtypeStruct((8, 4), "float32", sharding=NamedSharding(EXPLICIT, P("x")))
+    e = export.export(effax.jit(jnp.sin))(x)
+    again = export.deserialize(e.serialize(format=format))
+    assert again.in_avals[0].sharding == e.in_avals[0].sharding
+    assert again.in_avals[0].sharding.mesh.abstract_device.platform == "cpu"
