@@ -14,7 +14,7 @@ from effax.api.placing.output_sharding import placed
 from effax.eager.whole import opening, whole
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier
-from effax.effects.rows import reduction
+from effax.effects.rows import elementwise, reduction
 from effax.effects.rows import shape as shapes
 from effax.effects.rows.indexing import GatherScatterMode, ScatterDimensionNumbers
 from effax.effects.types import ShapedArray, int32, is_bool, is_integer, typeof
@@ -99,9 +99,10 @@ def _folded(
         return cast(scatter(out, indices, data, numbers, **hints), given)
     buckets = -(-rows // bucket_size)
     numbers = ScatterDimensionNumbers(window, (0, 1), (0, 1))
-    bucket = np.arange(rows, dtype=np.int32) // bucket_size
     wide = typeof(ids).dtype if typeof(ids).dtype.kind == "i" else int32
-    columns = [shapes.expand_dims(x, (1,)) for x in (bucket.astype(wide), cast(ids, wide))]
+    places = shapes.iota(dtype=int32, shape=(rows,), dimension=0)
+    bucket = elementwise.div(places, broadcast_to(cast(bucket_size, int32), (rows,)))
+    columns = [shapes.expand_dims(cast(x, wide), (1,)) for x in (bucket, ids)]
     out = shapes.full((buckets, count, *kept), start, type.dtype)
     out = scatter(out, shapes.concatenate(*columns, axis=1), data, numbers, **hints)
     return cast(fold(out, axes=(0,)), given)

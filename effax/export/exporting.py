@@ -108,7 +108,7 @@ def export(
     @filtered
     def exporting(*args: Any, **kwargs: Any) -> Exported:
         leaves, tree = tree_flatten((args, kwargs))
-        check_scopes(fun_jit.__name__, leaves, partial(argument_name, tree))
+        check_scopes(fun_jit._name, leaves, partial(argument_name, tree))
         with _mesh_of(leaves):
             traced: Traced = fun_jit.trace(*args, **kwargs)
             layout = _over_devices(traced.layout)

@@ -120,10 +120,11 @@ class Unknowns:
         obtained: list[str] = []
 
         def refused(found: str, what: str = "polymorphic shapes specification") -> ExportError:
-            known = f" Obtained dimension variables: {', '.join(obtained)}." if obtained else ""
+            known = ", ".join(obtained)
+            known = f" Obtained dimension variables: {known}, which do not fit." if known else ""
             return ExportError(
                 f"Input shapes do not match the {what}. {found} "
-                f"{_specifications(self.types, named)}{known} Give arguments of lengths that fit"
+                f"{_specifications(self.types, named)}{known} Give arguments of other lengths"
             )
 
         for s in self.steps:

@@ -167,10 +167,9 @@ def _linspace(
     steps = num - 1 if endpoint else num
     delta = shape.full((), np.nan, kind)
     if num > 1:
-        delta = combine(elementwise.div, elementwise.sub(last, first), float(steps))
-        part = elementwise.div(
-            shape.iota(dtype=real_dtype(kind), shape=(steps,), dimension=0), float(steps)
-        )
+        delta = combine(elementwise.div, elementwise.sub(last, first), cast(steps, kind))
+        places = shape.iota(dtype=real_dtype(kind), shape=(steps,), dimension=0)
+        part = combine(elementwise.div, places, cast(steps, real_dtype(kind)))
         ladder = shape.reshape(
             cast(part, kind),
             shape=tuple(steps if i == axis else 1 for i in range(len(lengths) + 1)),

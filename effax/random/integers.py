@@ -13,6 +13,7 @@ from effax import lax
 from effax import numpy as jnp
 from effax.api.placing.output_sharding import placed
 from effax.eager.whole import whole
+from effax.effects.errors import SymbolicShapeError
 from effax.effects.types import (
     DType,
     canonical_shape,
@@ -27,7 +28,7 @@ from effax.effects.types import (
     typeof,
     user_dtype,
 )
-from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape
+from effax.effects.value import Array, ArrayLike, DTypeLike, OutSharding, Shape, is_symbolic
 from effax.operands.arguments import known_index
 from effax.random.bits import UNSIGNED, int_dtype, random_bits, result_shape, shape_of
 from effax.random.keys import split_words, words_of
@@ -127,6 +128,12 @@ def randint(
 @whole("axis")
 def _shuffle(words: Any, x: Any, axis: int) -> Any:
     """Sort along an axis by random numbers, often enough that ties do not matter."""
+    if is_symbolic(x.shape):
+        raise SymbolicShapeError(
+            "shape polymorphism for `permutation` or `shuffle` for arrays of non-constant size: "
+            f"{prod(x.shape)}, on which the number of sorts depends; export the function at fixed "
+            "sizes, or draw with replacement"
+        )
     size = max(1, prod(x.shape))
     for _ in range(ceil(_EXPONENT * log(size) / log(2**32 - 1))):
         keys = split_words(words, shape=(2,))

@@ -80,14 +80,15 @@ def encipher_row(words: Any, n: int, use: str) -> Any:
 
     The numbers below n are enciphered in pairs: one of the first half, one of the second.
     """
-    if n >= 1 << 32:
+    symbolic = is_symbolic_length(n)
+    if not symbolic and n >= 1 << 32:
         raise NotImplementedError(
             "with threefry_partitionable=False at most 2**32 random words can be drawn at once, "
             f"got {n}; draw parts with keys of their own, or leave the setting at True"
         )
     half = -(-n // 2)
     numbers = lax.iota(uint32, 2 * half)
-    if n % 2:
+    if symbolic or n % 2:  # of an even n, no number is selected
         numbers = lax.select(numbers == n, lax.full_like(numbers, 0), numbers)
     pair = (lax.slice_in_dim(numbers, i, i + half) for i in (0, half))
     drawn = threefry2x32(*_spread(use_key(words, use=use), (half,)), *pair)
@@ -140,7 +141,7 @@ def seed_words(seed: Any) -> Any:
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     """The words of as many new keys as the shape has places, along a new last axis."""
     if in_a_row():
-        row = encipher_row(words, 2 * int(np.prod(shape, dtype=object)), "split")
+        row = encipher_row(words, 2 * prod(shape), "split")
         return use_key(lax.reshape(row, (*shape, 2)), use="new")
     return made(encipher(words, shape, "split"), len(shape))
 

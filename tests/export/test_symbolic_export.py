@@ -476,3 +476,11 @@ def test_one_scope_for_several_arguments():
     args = export.symbolic_args_specs((np.ones((2, 3)), np.ones(2)), ["b, ...", "b"], scope=scope)
     exported = export.export(effax.jit(lambda x, y: x * y[:, None]))(*args)
     assert exported.call(jnp.ones((5, 3)), jnp.ones(5)).shape == (5, 3)
+
+
+def test_a_callable_without_a_name():
+    class Doubling:
+        def __call__(self, x):
+            return 2 * x
+
+    assert_allclose(export.export(effax.jit(Doubling()))(struct(B)).call(jnp.ones(2)), [2.0, 2.0])

@@ -149,3 +149,52 @@ def test_texts_that_are_no_shapes(text, like, message):
 def test_captured_arrays_of_64_bits_are_exported_as_the_program_has_them():
     e = exported(lambda x: jnp.pad(x, 1, constant_values=((1, 2), (3, 4))), "3, 5")
     assert e.call(numbers(3, 5))[0, 2] == 1
+
+
+@pytest.mark.parametrize("bucket", [None, 2, "poly"])
+def test_segments(bucket):
+    def totals(x):
+        ids = jnp.arange(x.shape[0]) % 3
+        size = x.shape[1] if bucket == "poly" else bucket
+        return effax.ops.segment_sum(x, ids, num_segments=x.shape[1], bucket_size=size)
+
+    e = exported(totals, "b, n")
+    for shape in [(7, 5), (2, 3)]:
+        assert_allclose(e.call(numbers(*shape)), totals(numbers(*shape)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("full", [True, False])
+@pytest.mark.parametrize("name", ["qr", "svd"])
+def test_decompositions_of_matrices_that_are_tall_or_wide(name, full):
+    factors = getattr(jnp.linalg, name)
+    options = {"full_matrices": full} if name == "svd" else {"mode": ["reduced", "complete"][full]}
+
+    def again(x):
+        found = [*factors(x, **options)]
+        if name == "svd":
+            k = x.shape[1]
+            return (found[0][:, :k] * found[1]) @ found[2][:k]
+        return found[0] @ found[1]
+
+    e = exported(again, "m, n", constraints=["n <= m", "m <= 32"])
+    for shape in [(5, 3), (4, 4)]:
+        x = np.random.default_rng(0).normal(size=shape).astype("float32")
+        assert_allclose(e.call(x), x, rtol=1e-4, atol=1e-5)
+
+
+def test_bits_in_a_row_and_shuffles():
+    def drawn(x):
+        key = effax.random.key(0)
+        return effax.random.uniform(key, x.shape), effax.random.split(key, x.shape[0])[-1]
+
+    effax.config.update("threefry_partitionable", False)
+    try:
+        e = exported(drawn, "b, n")
+        for shape in [(2, 2), (3, 5)]:
+            (u, last), (wanted, key) = e.call(numbers(*shape)), drawn(numbers(*shape))
+            assert_array_equal(u, wanted)
+            assert_array_equal(*map(effax.random.key_data, (last, key)))
+    finally:
+        effax.config.update("threefry_partitionable", True)
+    with pytest.raises(NotImplementedError, match="shape polymorphism for `permutation`"):
+        exported(lambda x: effax.random.permutation(effax.random.key(0), x), "b")

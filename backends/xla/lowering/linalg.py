@@ -304,9 +304,9 @@ def _svd_by_jacobi(
     """
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
-    economical = min(m, n) > 32 and (not compute_uv or types[1].shape[-1] == min(m, n))
+    economical = smallest(m, n) > 32 and (not compute_uv or types[1].shape[-1] == smallest(m, n))
     full = [
-        x.type.strong().update(shape=(*x.shape[:-2], size, min(m, n) if economical else size))
+        x.type.strong().update(shape=(*x.shape[:-2], size, smallest(m, n) if economical else size))
         for size in (m, n)
     ]
     _, s, u, v, info = foreign(
@@ -335,7 +335,7 @@ def _svd_by_qr(
     """cuSOLVER's QR method, of tall matrices: a wide one is given by rows, as its transpose."""
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
-    wide, full, k = m < n, full_matrices and len(types) > 1, min(m, n)
+    wide, full, k = m < n, full_matrices and len(types) > 1, smallest(m, n)
     u, vh = (
         x.type.strong().update(shape=(*x.shape[:-2], *shape))
         for shape in ((m, m if full else k), (n if full else k, n))

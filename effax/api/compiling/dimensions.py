@@ -19,6 +19,7 @@ import numpy as np
 from effax.effects.errors import InconclusiveDimensionOperation, SymbolicShapeError
 from effax.effects.rows.shape import dimension_as_value
 from effax.effects.types import register_type, typeof
+from effax.effects.value import greatest, smallest
 
 Length = Any
 """An integer or a `Dimension`."""
@@ -43,8 +44,6 @@ class Atom:
         if self.name not in OPERATIONS:
             raise SymbolicShapeError(f"the length {self} is known only when the program runs")
         left, right = (value_of(x, lengths) for x in self.operands)
-        if self.name in ("max", "min"):
-            return _picked(self.name, left, right)
         return OPERATIONS[self.name](left, right)
 
     @cached_property
@@ -61,11 +60,11 @@ class Atom:
         )
 
 
-OPERATIONS: Final[dict[str, Callable[[int, int], int]]] = {
+OPERATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "floordiv": lambda a, b: a // b,
     "mod": lambda a, b: a % b,
-    "max": max,
-    "min": min,
+    "max": greatest,
+    "min": smallest,
 }
 """The operations that are no polynomials, by the names that JAX prints."""
 
