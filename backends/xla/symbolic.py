@@ -266,11 +266,15 @@ def solve(w: Writer, unknowns: Any, operands: Sequence[Name]) -> None:
                 size, wanted = _size(w, x, axis), length(w, n)
                 text = f"{_described(i, axis, type)}, which is {{1}}, and was called with {{0}}"
                 _assert(w, "EQ", size, wanted, text, [size, wanted])
+    own = w.unknowns
+    replaced = {name: length(w, n) for name, n in unknowns.scope.replaced(own.keys())}
+    w.unknowns = {**own, **replaced}  # in constraints alone; the functions have only their own
     for text, compare, *sides in unknowns.scope.comparisons(w.unknowns.keys()):
         left, right = (length(w, n) for n in sides)
         violated = f"the arguments have lengths that violate the constraint {text}"
         values = "the left side is {0}, the right side is {1}"
         _assert(w, _DIRECTIONS[compare], left, right, f"{violated}: {values}", [left, right])
+    w.unknowns = own
 
 
 _DIRECTIONS: Final = {operator.eq: "EQ", operator.ge: "GE", operator.le: "LE"}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from effax.api.compiling.dimension_facts import Facts
 from effax.api.compiling.dimension_text import expression, parsed
-from effax.api.compiling.dimensions import Dimension, Length, length_of, value_of
+from effax.api.compiling.dimensions import Atom, Dimension, Length, length_of, value_of
 from effax.api.compiling.struct import ShapeDtypeStruct
 from effax.effects.tree import tree_flatten, tree_unflatten
 from effax.effects.types import typeof
@@ -61,11 +61,14 @@ class SymbolicScope:
         self.facts = Facts(self)
         self._texts = tuple(constraints_str)
         self._constraints = []
+        self.differences: dict[str, str] = {}
+        """What each constraint says of the difference of its sides, for messages."""
         for text in self._texts:
             compare, left, right = found = _constraint(text, self)
             self._constraints.append(found)
             if compare is operator.le:
                 left, right = right, left
+            self.differences[text] = str(left - right)
             self.facts.assume(left, right, compare is operator.eq, text)
         self.facts.settle()
         # A constraint may speak of an unknown that a later equation replaces.
@@ -105,6 +108,21 @@ class SymbolicScope:
     def constraints(self) -> tuple[str, ...]:
         """The constraints, as they were written."""
         return self._texts
+
+    def replaced(self, names: Set[str]) -> Iterator[tuple[str, Length]]:
+        """Yield the unknowns that equations replace by lengths of some unknowns only.
+
+        Args:
+          names: the names of the unknowns.
+
+        Yields:
+          The name of an unknown, and the length in its place.
+        """
+        sides = [x for _, *both in self._constraints for x in both if isinstance(x, Dimension)]
+        for name in sorted(set[str]().union(*(x.unknowns() for x in sides)) - names):
+            length = length_of({(Atom(name),): 1}, self)
+            if not isinstance(length, Dimension) or length.unknowns() <= names:
+                yield name, length
 
     def linked(self, names: Set[str]) -> set[str]:
         """Return the other unknowns that constraints compare with some.

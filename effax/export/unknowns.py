@@ -151,16 +151,16 @@ class Unknowns:
             if isinstance(number, int) and number > LARGEST:
                 raise refused(f"The dimension variable '{s.name}' must be at most {LARGEST}.")
             numbers[s.name] = number
-        for text, compare, *sides in self.scope.comparisons(numbers.keys()):
-            left, right = (value_of(x, numbers) for x in sides)
+        replaced = self.scope.replaced(numbers.keys())
+        known = {**numbers, **{name: value_of(n, numbers) for name, n in replaced}}
+        for text, compare, *sides in self.scope.comparisons(known.keys()):
+            left, right = (value_of(x, known) for x in sides)
             if not _holds(compare, left, right):
                 relation = "equal" if compare is operator.eq else "greater or equal"
-                expected, found = tuple(sides), (left, right)
-                if compare is operator.le:
-                    expected, found = expected[::-1], found[::-1]
+                found = right - left if compare is operator.le else left - right
                 raise refused(
-                    f"Expected '{expected[0] - expected[1]}' to be {relation} to 0, but found "
-                    f"{found[0] - found[1]}.",
+                    f"Expected '{self.scope.differences[text]}' to be {relation} to 0, but found "
+                    f"{found}.",
                     f"symbolic shape constraint {text}",
                 )
         return numbers

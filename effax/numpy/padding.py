@@ -12,7 +12,7 @@ from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.rows import elementwise, reduction, sorting
 from effax.effects.rows import shape as effects
 from effax.effects.types import inexact_dtype, is_inexact, is_integer, typeof
-from effax.effects.value import Array, ArrayLike, is_symbolic, is_symbolic_length, length
+from effax.effects.value import Array, ArrayLike, is_symbolic, is_symbolic_length, length, smallest
 from effax.operands.arguments import (
     broadcast,
     cast,
@@ -196,7 +196,7 @@ def _with_borders(
     for side, count in enumerate((before, after)):
         if count == 0:
             continue
-        reach = 1 if mode == "edge" else n if stat is None else _smaller(stat[side], n)
+        reach = 1 if mode == "edge" else n if stat is None else smallest(stat[side], n)
         if reach == 0:
             raise ValueError("stat_length of 0 yields no value for padding")
         start = 0 if side == 0 else n - reach
@@ -258,7 +258,7 @@ def _reflected(
                     array, axis, missing * (side == 0), missing * (side == 1), "edge", None
                 )
                 break
-            count = _smaller(missing, n - offset)
+            count = smallest(missing, n - offset)
             if side == 0:
                 piece = effects.slice_axis(array, axis, offset, offset + count)
                 edge = effects.slice_axis(array, axis, 0, 1)
@@ -272,15 +272,6 @@ def _reflected(
             array = effects.concatenate(*pair, axis=axis)
             missing -= count
     return array
-
-
-def _smaller(x: Any, y: Any) -> Any:
-    """The lesser of two lengths."""
-    if not is_symbolic((x, y)):
-        return min(x, y)
-    from effax.api.compiling.dimensions import smallest
-
-    return smallest(x, y)
 
 
 def _check_one_reflection(n: Any, missing: Any, offset: int, side: int, axis: int) -> None:

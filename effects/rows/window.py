@@ -11,6 +11,7 @@ from effax.effects.program import Program
 from effax.effects.rows.reduction import check_body
 from effax.effects.signature import NUMERIC, ORDERED, require
 from effax.effects.types import ShapedArray
+from effax.effects.value import greatest
 
 FAMILY = "window"
 
@@ -53,7 +54,7 @@ def windows(
     counts = []
     for n, size, stride, (low, high), apart, holes in zip(shape, *given.values(), strict=True):
         room = dilated(n, apart) + low + high - dilated(size, holes)
-        counts.append(room // stride + 1 if room >= 0 else 0)
+        counts.append(greatest(room // stride + 1, 0))
     return tuple(counts)
 
 

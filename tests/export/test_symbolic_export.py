@@ -484,3 +484,21 @@ def test_a_callable_without_a_name():
             return 2 * x
 
     assert_allclose(export.export(effax.jit(Doubling()))(struct(B)).call(jnp.ones(2)), [2.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        (["max(a, b) == 4", "a == b"], r"'max\(a, b\) - 4' to be equal to 0, but found -1"),
+        (["max(a, b) == b", "b >= 4"], r"'b - 4' to be greater or equal to 0, but found -1"),
+        (["a == b", "a + b <= 5"], r"'- 2\*b \+ 5' to be greater or equal to 0, but found -1"),
+    ],
+)
+def test_constraints_on_unknowns_that_equations_replace(constraints, message):
+    types = struct(*symbolic_shape("a, b", constraints=constraints))
+    for e in (
+        made := export.export(effax.jit(jnp.sin))(types),
+        export.deserialize(made.serialize()),
+    ):
+        with pytest.raises(ExportError, match=message):
+            e.call(jnp.ones((3, 3)))
