@@ -18,7 +18,6 @@ from effax.effects.frames import describe
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, Variable, programs_in
 from effax.effects.rows.control import call
-from effax.effects.rows.sharding import reshard
 from effax.effects.types import complex128, str_long
 
 
@@ -171,7 +170,7 @@ def _typed_outs(
     last = {
         e.outputs[0]: e.attributes["sharding"].mesh
         for e in program.equations
-        if e.effect is reshard
+        if e.effect.name == "reshard"
     }
 
     def of(x: Any) -> Sharding | None:
@@ -314,7 +313,7 @@ def shapes_in(program: Program) -> tuple[Any, ...]:
             for x in e.outputs:
                 if x.type.cut is not None:
                     seen[x.type.cut.mesh] = None
-            over = getattr(e.attributes.get("sharding"), "mesh", None)
+            over = getattr(e.attributes.get("sharding"), "mesh", e.attributes.get("mesh"))
             if over is not None:
                 seen[over.abstract_mesh] = None
             seen.update(dict.fromkeys(getattr(e.attributes.get("module"), "meshes", ())))

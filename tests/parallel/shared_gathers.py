@@ -142,3 +142,41 @@ def test_branches_whose_results_may_differ_along_other_axes(choose, advice):
         choose, mesh=CUBE, in_specs=(P("x"), P("y")), out_specs=P(("x", "y")), check_vma=False
     )
     assert unchecked(HOST[0], HOST[1]).shape == (16,)
+
+
+def test_a_mesh_without_devices_is_over_those_of_arguments():
+    shape = LINE.abstract_mesh
+    x = effax.device_put(HOST, NamedSharding(LINE, P("x")))
+
+    def f(x, y):
+        def local(x, y):
+            return x + lax.psum(x, "x"), y
+
+        return effax.shard_map(local, mesh=shape, in_specs=P("x"), out_specs=P("x"))(x, y)
+
+    for apply in (lambda f: f, effax.jit):
+        one, two = apply(f)(x, HOST)
+        np.testing.assert_allclose(one, HOST + HOST.sum(0), rtol=1e-6)
+        np.testing.assert_array_equal(two, HOST)
+        assert one.sharding == two.sharding == NamedSharding(LINE, P("x"))
+    slope = effax.grad(lambda x: (effax.jit(f)(x, HOST)[0] ** 2).sum())(x)
+    total = 2 * (HOST + HOST.sum(0))
+    np.testing.assert_allclose(slope, total + total.sum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((HOST,), "Please pass `effax.Array`s with a `NamedSharding` as input to `shard_map`"),
+        ((jnp.arange(8),), "Please pass `effax.Array`s with a `NamedSharding`"),
+        (
+            (effax.device_put(HOST, NamedSharding(CUBE, P())),),
+            "Mesh shape of the input .* does not match the mesh shape passed to shard_map",
+        ),
+    ],
+    ids=["host", "one device", "another mesh"],
+)
+def test_a_mesh_without_devices_is_refused(args, message):
+    f = effax.shard_map(lambda x: x, mesh=LINE.abstract_mesh, in_specs=P("x"), out_specs=P("x"))
+    with pytest.raises(ValueError, match=message):
+        f(*args)

@@ -19,7 +19,7 @@ from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.effects.config import trace_key
 from effax.effects.cuts import along, cut_of, entry_of
 from effax.effects.frames import filtered
-from effax.effects.handler import Carrier
+from effax.effects.handler import Carrier, bottom, innermost
 from effax.effects.mesh import (
     UNCONSTRAINED,
     AbstractMesh,
@@ -98,9 +98,9 @@ class ShardMap:
     @filtered
     def __call__(self, *args: Any) -> Any:
         """The results of all places, joined as `out_specs` say."""
-        mesh = _mesh(self._mesh)
-        binds = _binds(mesh, self._axis_names)
         given, tree = tree_flatten(args)
+        mesh = _mesh(self._mesh, given)
+        binds = _binds(mesh, self._axis_names)
         fixed, asked = self._parted(args, given)
         paths = [i for i in range(len(given)) if i not in fixed]
         leaves = [x if isinstance(x, Value) else asarray(x) for x in map(given.__getitem__, paths)]
@@ -294,7 +294,11 @@ def _local(piece: Any, whole: Any, binds: tuple[Any, ...]) -> Any:
     return piece.cut_by(cut_of(whole.cut.mesh, [*along(whole.cut.entries, left)]))
 
 
-def _mesh(given: MeshShape | None) -> Mesh:
+def _mesh(given: MeshShape | None, args: Sequence[Any]) -> Any:
+    """The mesh that was given, over the devices in context or those of arguments if it has none.
+
+    Within a program it has none until it is known where the program's arguments lie.
+    """
     context = current_mesh()
     if isinstance(given, Mesh):
         if given.empty:
@@ -303,10 +307,7 @@ def _mesh(given: MeshShape | None) -> Mesh:
     if isinstance(given, AbstractMesh) and not given.empty:
         if isinstance(context, Mesh) and context.shape_tuple == given.shape_tuple:
             return context
-        raise ValueError(
-            f"shard_map over {given}, which has no devices, and the mesh in context "
-            f"({context}) is not one of its shape; pass a Mesh, or set one with set_mesh"
-        )
+        return given if innermost() is not bottom else _mesh_of_arguments(given, args)
     if context is None or context.empty:
         raise ValueError(
             "The context mesh cannot be empty. Use `effax.set_mesh(mesh)` to enter into a mesh "
@@ -316,6 +317,25 @@ def _mesh(given: MeshShape | None) -> Mesh:
         return context
     found: Mesh = context.of
     return found
+
+
+def _mesh_of_arguments(wanted: AbstractMesh, args: Sequence[Any]) -> Mesh:
+    placed = [x.sharding for x in args if isinstance(x, Array)]
+    found: list[Mesh] = [s.mesh for s in placed if isinstance(s, NamedSharding)]
+    if not found:
+        raise ValueError(
+            "Please pass `effax.Array`s with a `NamedSharding` as input to `shard_map` when "
+            f"passing `AbstractMesh` to the mesh argument: {wanted} has no devices; or pass a Mesh, "
+            "or set one with set_mesh"
+        )
+    for mesh in found:
+        if mesh.shape_tuple != wanted.shape_tuple:
+            raise ValueError(
+                f"Mesh shape of the input {mesh.shape_tuple} does not match the mesh shape passed "
+                f"to shard_map {wanted.shape_tuple}; move the input to a mesh of that shape by "
+                "device_put"
+            )
+    return found[0]
 
 
 class _Inside(AbstractMesh):
