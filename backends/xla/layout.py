@@ -462,6 +462,23 @@ class ModuleMesh:
             return self.of_spec(sharding.mesh, sharding.spec, ndim)
         return self.of_placement(sharding.placement(), ndim)
 
+    def attributes(
+        self, layout: ProgramLayout, program: Program
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        """The attributes of the operands and results of a program over this mesh."""
+        outs = layout.outs or (None,) * len(program.out_types)
+        ins = [
+            self.of_placement(where, len(t.shape))
+            for where, t in zip(layout.ins, program.in_types, strict=True)
+        ]
+        results = [
+            ""
+            if asked is None
+            else f"sdy.sharding = #sdy.sharding{self.of_sharding(asked, len(t.shape))}"
+            for asked, t in zip(outs, program.out_types, strict=True)
+        ]
+        return [f"sdy.sharding = #sdy.sharding{text}" for text in ins], results
+
 
 class TypedSharding(NamedSharding):
     """The sharding of a result as its type says; XLA may cut it along axes that aren't explicit."""

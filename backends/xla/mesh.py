@@ -176,17 +176,17 @@ class Mesh(MeshShape):
     def __exit__(self, *exception: object) -> None:
         self._entered.pop().__exit__(*exception)
 
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+    def __call__(self, func: Callable[P, R]) -> Callable[P, R]:
         """The function, run under `with mesh:`; so a mesh is a decorator.
 
         Args:
-          function: any function.
+          func: any function.
         """
 
-        @wraps(function)
+        @wraps(func)
         def under_this_mesh(*args: P.args, **keywords: P.kwargs) -> R:
             with self:
-                return function(*args, **keywords)
+                return func(*args, **keywords)
 
         return under_this_mesh
 

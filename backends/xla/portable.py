@@ -12,7 +12,7 @@ from effax.backends.xla import symbolic
 from effax.backends.xla.dispatch import check_row
 from effax.backends.xla.layout import ModuleMesh, ProgramLayout
 from effax.backends.xla.lowering.arrays import array_constant
-from effax.backends.xla.lowering.writer import Name, Writer, cut_attributes, named, tensor, written
+from effax.backends.xla.lowering.writer import Name, Writer, named, tensor, written
 from effax.backends.xla.symbolic_rules import rule_for
 from effax.effects.program import Program
 from effax.effects.types import ShapedArray
@@ -66,7 +66,7 @@ def _main(
     types = program.in_types[len(captured) :]
     ins, outs_cut = [""] * len(types), [""] * len(program.out_types)
     if w.mesh is not None:
-        given, told = cut_attributes(w.mesh, layout, program)
+        given, told = w.mesh.attributes(layout, program)
         ins = [f" {{{text}}}" for text in given[len(captured) :]]
         outs_cut = [f" {{{text}}}" if text else "" for text in told]
     w.lines = []

@@ -62,7 +62,7 @@ class SymbolicScope:
         self._texts = tuple(constraints_str)
         self._constraints = []
         self.differences: dict[str, str] = {}
-        """What each constraint says of the difference of its sides, for messages."""
+        """The condition on the difference of its sides that each constraint is, for messages."""
         for text in self._texts:
             compare, left, right = found = _constraint(text, self)
             self._constraints.append(found)

@@ -32,11 +32,9 @@ from effax.numpy.arithmetic import sign as sign
 from effax.numpy.arithmetic import square as square
 from effax.numpy.arithmetic import subtract as subtract
 from effax.numpy.arithmetic import true_divide as true_divide
-from effax.numpy.arranging import delete as delete
 from effax.numpy.arranging import flip as flip
 from effax.numpy.arranging import fliplr as fliplr
 from effax.numpy.arranging import flipud as flipud
-from effax.numpy.arranging import insert as insert
 from effax.numpy.arranging import repeat as repeat
 from effax.numpy.arranging import resize as resize
 from effax.numpy.arranging import roll as roll
@@ -192,6 +190,8 @@ from effax.numpy.grids import tri as tri
 from effax.numpy.grids import tril as tril
 from effax.numpy.grids import triu as triu
 from effax.numpy.grids import vander as vander
+from effax.numpy.insertion import delete as delete
+from effax.numpy.insertion import insert as insert
 from effax.numpy.inspection import ComplexWarning as ComplexWarning
 from effax.numpy.inspection import array_repr as array_repr
 from effax.numpy.inspection import array_str as array_str

@@ -16,7 +16,6 @@ from effax.effects.rows import conversion, elementwise, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import ShapedArray, bit_width, int32, is_inexact, typeof, user_dtype
 from effax.effects.value import Value, is_symbolic_length, length
-from effax.memory import Space
 
 
 def check_arrays(name: str, *xs: Any) -> None:
@@ -174,12 +173,13 @@ def converted_on_device(x: Any, device: Any, function: str) -> Any:
     Raises `ValueError` for an array that was put on other devices: conversion runs where its
     operand is, and `device_put` moves it.
     """
-    if isinstance(device, Space):
-        return on_device(x, device)
     if device is not None and isinstance(x, Array) and x.committed:
         from effax.api.placing.shardings import resolve
         from effax.backends.xla.layout import layout_of
+        from effax.memory import Space
 
+        if isinstance(device, Space):
+            return on_device(x, device)
         layout_of([x.spec], outs=(resolve(device, function, "device"),), what=function)
     return on_device(x, device)
 

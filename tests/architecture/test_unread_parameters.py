@@ -13,6 +13,7 @@ ROOMS = "api debug.py export image.py lax nn numpy ops.py random scipy tree.py t
 
 # Patterns of `file function parameter` | why a caller loses nothing.
 REASONS = """
+api/compiling/jit.py jit keep_unused | unused arguments are operands of the program in any case
 scipy/* * overwrite_? | arrays are never overwritten
 scipy/* * check_finite | NaN and infinity have answers here, as in JAX
 scipy/linalg.py * debug | SciPy took it away

@@ -152,8 +152,7 @@ class Writer:
         self.axes: dict[Any, Any] = {}
         self.mesh: ModuleMesh | None = None
         self.sharding_groups: dict[Any, int] = {}
-        self.asked: Any = None
-        """The values whose placement the compiler is to say; None where nobody hears it."""
+        self.asked: Any = None  # values whose placement the compiler says; None if nobody hears
         self.channels = 1  # collectives have the first
         self.module_attributes: list[str] = []
         self.leave: Callable[[Writer, Sequence[Name]], Sequence[Name]] | None = None
@@ -561,29 +560,11 @@ def module_text(
         attributes: tuple[Sequence[str] | None, Sequence[str] | None] = argument_attributes, None
         if mesh is not None and layout is not None:
             w.declare(mesh)
-            attributes = cut_attributes(mesh, layout, program)
+            attributes = mesh.attributes(layout, program)
         text = w.function_text(program, "main", "public", *attributes)
         return w.module(text, w._name(f"jit_{program.name}"))
 
     return written(write, platform, located)
-
-
-def cut_attributes(
-    mesh: ModuleMesh, layout: ProgramLayout, program: Program
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the attributes of the operands and results of a program over a mesh."""
-    outs = layout.outs or (None,) * len(program.out_types)
-    ins = [
-        mesh.of_placement(where, len(t.shape))
-        for where, t in zip(layout.ins, program.in_types, strict=True)
-    ]
-    results = [
-        ""
-        if asked is None
-        else f"sdy.sharding = #sdy.sharding{mesh.of_sharding(asked, len(t.shape))}"
-        for asked, t in zip(outs, program.out_types, strict=True)
-    ]
-    return [f"sdy.sharding = #sdy.sharding{text}" for text in ins], results
 
 
 def written(

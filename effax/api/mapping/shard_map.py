@@ -248,8 +248,8 @@ class ShardMap:
                     f"out_specs is {spec} which implies that the corresponding output value is "
                     f"only varying across mesh axes {_axes(spec.used)} and not {_axes(others)}, "
                     f"but it was inferred to be possibly varying over {_axes(typeof(x).varying)}. "
-                    f"Name {_axes(differs)} in out_specs; or make the result the same, by psum, "
-                    "pmean or pmax; or, where it is the same for a reason that effax can't see, "
+                    f"Name {', '.join(map(repr, differs))} in out_specs; or make the result the "
+                    "same, by psum, pmean or pmax; or, where effax can't see that it is the same, "
                     "pass check_vma=False"
                 )
 
@@ -325,8 +325,8 @@ def _mesh_of_arguments(wanted: AbstractMesh, args: Sequence[Any]) -> Mesh:
     if not found:
         raise ValueError(
             "Please pass `effax.Array`s with a `NamedSharding` as input to `shard_map` when "
-            f"passing `AbstractMesh` to the mesh argument: {wanted} has no devices; or pass a Mesh, "
-            "or set one with set_mesh"
+            f"passing `AbstractMesh` to the mesh argument: {wanted} has no devices; or pass a "
+            "Mesh, or set one with set_mesh"
         )
     for mesh in found:
         if mesh.shape_tuple != wanted.shape_tuple:
