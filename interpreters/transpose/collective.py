@@ -37,7 +37,13 @@ def psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any = None)
 
 @unary(collective.pvary)
 def pvary_transpose(ct: Any, x: Any, *, axes: Any) -> Any:
-    return collective.psum(ct, axes=axes)
+    """Add up the cotangents along the axes that the value is the same along.
+
+    In branches that not all places take, operands are typed as ones that differ: nothing is added
+    up there, but around the branches.
+    """
+    left = tuple(name for name in axes if name not in x.type.varying)
+    return collective.psum(ct, axes=left) if left else ct
 
 
 @unary(collective.all_gather)
