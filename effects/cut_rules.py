@@ -21,6 +21,7 @@ from effax.effects.errors import ShardingTypeError
 from effax.effects.facts import POINTWISE
 from effax.effects.interning import keep
 from effax.effects.mesh import AxisType, PartitionSpec, current_mesh
+from effax.effects.provenance import source
 
 if TYPE_CHECKING:
     from effax.effects.effect import Effect
@@ -84,7 +85,7 @@ def infer_cut(effect: Effect, types: Sequence[Any], attributes: dict[str, Any]) 
     Raises:
       ShardingTypeError: where there is no rule, or the rule finds no one answer.
     """
-    key = effect, trace_key().mesh, tuple(types), *attributes.items()
+    key = effect, trace_key().mesh, source.at is None, tuple(types), *attributes.items()
     found = _memo.get(key)
     if found is None:
         found = keep(_memo, key, _infer(effect, types, attributes), _LIMIT)
@@ -139,10 +140,11 @@ def _mesh_of(name: str, types: Sequence[Any]) -> Any:
 def _check_context(name: str, mesh: Any) -> None:
     """Raise `ValueError` where types are over axes that the mesh in context has otherwise.
 
-    Axes that a `shard_map` around is over keep their types in those of operands.
+    Axes that a `shard_map` around is over keep their types in those of operands. An equation that
+    runs again, in a derivative, may have been written under another mesh.
     """
     context = current_mesh()
-    if context is None or context.empty:
+    if source.at is not None or context is None or context.empty:
         return
     kinds = dict(zip(context.axis_names, context.axis_types, strict=True))
     alike = context.shape_tuple == mesh.shape_tuple and all(

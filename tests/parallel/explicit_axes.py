@@ -402,6 +402,33 @@ def test_types_over_another_mesh_than_that_in_context_are_refused():
             assert put_on_mesh.sharding.mesh == MESH
 
 
+@pytest.mark.parametrize(
+    ("mesh", "inner", "type"),
+    [
+        (AUTO, explicit_axes(lambda x: jnp.sin(x * x), in_sharding=P("x")), "float32[8,4]"),
+        (MESH, auto_axes(lambda x: jnp.sin(x * x), out_sharding=P("x")), "float32[8@x,4]"),
+        (
+            MESH,
+            auto_axes(lambda x: jnp.sin(x * x), axes="y", out_sharding=P("x")),
+            "float32[8@x,4]",
+        ),
+    ],
+    ids=["explicit", "auto", "one auto"],
+)
+def test_derivatives_of_functions_under_another_mesh(mesh, inner, type):
+    """Derivatives run what is inside of these functions again, under the mesh around them."""
+    total = 2 * HOST * np.cos(HOST * HOST)
+    with effax.set_mesh(mesh):
+        x = spread(mesh, "x")
+        for f in (inner, effax.jit(inner), effax.checkpoint(inner)):
+            grad = effax.grad(lambda x, f=f: f(x).sum())
+            for slope in (grad(x), effax.jit(grad)(x), effax.linearize(f, x)[1](jnp.ones_like(x))):
+                assert str(effax.typeof(slope)) == type
+                np.testing.assert_allclose(slope, total, rtol=1e-4, atol=1e-5)
+        second = effax.jvp(effax.grad(lambda x: effax.jit(inner)(x).sum()), (x,), (x,))[1]
+        assert str(effax.typeof(second)) == type
+
+
 def test_explicit_axes_of_a_mesh_of_two_types():
     with effax.set_mesh(MIXED):
         found = explicit_axes(lambda x: x * 2, axes="y", in_sharding=P("x", "y"))(
