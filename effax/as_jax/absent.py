@@ -10,7 +10,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Final
 
-_PALLAS = "effax has none of the kernels that come with Pallas; effax.nn has such functions"
+from effax.as_jax.kernels import KERNELS
+
 _TENSORSTORE = "effax writes no TensorStore arrays; Orbax and numpy.save store those of effax"
 _TENSORFLOW = "effax makes no TensorFlow graphs; effax.export serialises functions as StableHLO"
 _INTERNAL = "it hands out objects of JAX's own lowering, which effax does not have"
@@ -20,6 +21,10 @@ _TRANSFER = "effax moves no arrays between processes"
 # module -> why it is refused, and its names
 ABSENT: Final[dict[str, tuple[str, str]]] = {
     "experimental.array_serialization": ("", ""),
+    "experimental.array_serialization.pytree_serialization": (
+        _TENSORSTORE,
+        "load load_pytreedef nonblocking_load nonblocking_save save",
+    ),
     "experimental.array_serialization.serialization": (
         _TENSORSTORE,
         "GlobalAsyncCheckpointManager GlobalAsyncCheckpointManagerBase AsyncManager "
@@ -32,32 +37,6 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
     ),
     "experimental.fused": (_HINT, "fused"),
     "experimental.key_reuse": ("", ""),
-    "experimental.mosaic": (_PALLAS, "as_tpu_kernel lower_module_to_custom_call"),
-    "experimental.pallas.mosaic_gpu": (_PALLAS, "CompilerParams GMEM SMEM TMEM Barrier kernel"),
-    "experimental.pallas.ops": ("", ""),
-    "experimental.pallas.ops.gpu": ("", ""),
-    "experimental.pallas.ops.gpu.attention": (_PALLAS, "mha mha_reference BlockSizes"),
-    "experimental.pallas.ops.tpu": ("", ""),
-    "experimental.pallas.ops.tpu.flash_attention": (
-        _PALLAS,
-        "BlockSizes SegmentIds flash_attention mha_reference",
-    ),
-    "experimental.pallas.ops.tpu.splash_attention": (
-        _PALLAS,
-        "BlockSizes CausalMask FullMask LocalMask Mask MultiHeadMask NumpyMask QKVLayout "
-        "SegmentIds make_causal_mask make_local_attention_mask make_masked_mha_reference "
-        "make_masked_mqa_reference make_random_mask make_splash_mha "
-        "make_splash_mha_single_device make_splash_mqa make_splash_mqa_single_device",
-    ),
-    "experimental.pallas.ops.tpu.splash_attention.splash_attention_kernel": (
-        _PALLAS,
-        "BlockSizes QKVLayout SegmentIds SplashAttentionKernel make_splash_mha make_splash_mqa",
-    ),
-    "experimental.pallas.ops.tpu.splash_attention.splash_attention_mask": (
-        _PALLAS,
-        "CausalMask FullMask LocalMask Mask MultiHeadMask NumpyMask make_causal_mask "
-        "make_local_attention_mask make_random_mask",
-    ),
     "experimental.profiler": (
         "effax reads no profiles back; effax.profiler writes them",
         "get_profiled_instructions_proto",
@@ -81,13 +60,19 @@ ABSENT: Final[dict[str, tuple[str, str]]] = {
         "deserialize_portable_artifact hlo_to_stablehlo refine_polymorphic_shapes "
         "serialize_portable_artifact",
     ),
+    "extend.pallas": (_INTERNAL, "GridMapping register_lowering_rule"),
     "extend.sharding": (
         _INTERNAL,
         "GSPMDSharding get_hlo_sharding_from_serialized_proto "
         "get_op_sharding_from_serialized_proto get_serialized_proto_from_hlo_sharding",
     ),
+    "extend.xla": (
+        _INTERNAL,
+        "PipelineStage clear_hlo_module_transformation register_hlo_module_transformation",
+    ),
     "tools": ("", ""),
     "tools.jax_to_ir": (_TENSORFLOW, "jax_to_ir parse_shape_str tf_wrap_with_input_names"),
+    **KERNELS,
 }
 
 
@@ -104,6 +89,11 @@ class Absent(ModuleType):
             setattr(self, name, _refused(self.__name__, name, self._why))
             return getattr(self, name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A name of a package stays when its submodule of that name (`megablox.gmm`) is imported.
+        if not (isinstance(value, ModuleType) and name in self._names):
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return sorted(self._names)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import effax.numpy as jnp
 from effax import random
-from effax.api.placing.global_arrays import global_shape
+from effax.api.placing.global_arrays import process_part
 from effax.core import is_constant_dim
 from effax.interpreters.batch.batched import Batched
 from effax.lax import dtype, full_like
@@ -79,9 +79,23 @@ def dimension_as_value(d: Any) -> Any:
     return d if is_constant_dim(d) else jnp.asarray(d)
 
 
-def local_to_global_shape(sharding: Any, local_shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape of an array of which each process gives so much along each axis."""
-    return global_shape(tuple(local_shape), sharding)
+def get_process_index_and_count(tensor_sharding: Any, dim: int, ndims: int) -> tuple[int, int]:
+    """Return which part of an axis this process has, and the number of parts; else `ValueError`."""
+    return process_part(tensor_sharding, dim, ndims)
+
+
+def local_to_global_shape(sharding: Any, local_shape: Sequence[int]) -> tuple[int | None, ...]:
+    """Return the shape of an array of which each process gives so much along each axis.
+
+    The length of an axis of which processes have parts of different sizes is None.
+    """
+    lengths: list[int | None] = []
+    for axis, length in enumerate(local_shape):
+        try:
+            lengths.append(length * process_part(sharding, axis, len(local_shape))[1])
+        except ValueError:
+            lengths.append(None)
+    return tuple(lengths)
 
 
 def to_complex_dtype(dtype: Any) -> Any:
@@ -116,6 +130,15 @@ def threefry_fold_in(key: Any, data: Any) -> Any:
 def threefry_random_bits(key: Any, bit_width: int, shape: Sequence[int]) -> Any:
     """Return random integers of so many bits for the words of a key."""
     return random.bits(_threefry(key), tuple(shape), f"uint{bit_width}")
+
+
+@runtime_checkable
+class SupportsDType(Protocol):
+    """Objects that have a dtype."""
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the object's elements."""
 
 
 def make_iota(size: int) -> Any:

@@ -21,7 +21,10 @@ INSTEAD: Final = {
     "jax.extend.mlir.passmanager": "jaxlib.mlir.passmanager",
     **{
         f"jax.extend.mlir.dialects.{name}": f"jaxlib.mlir.dialects.{name}"
-        for name in ("arith", "builtin", "chlo", "func", "math", "scf", "sdy", "stablehlo")
+        for name in (
+            *("arith", "builtin", "chlo", "func", "math", "memref", "mpmd", "scf", "sdy"),
+            *("sparse_tensor", "stablehlo", "vector"),
+        )
     },
     **{
         f"jax.experimental.sparse.{name}": "effax.experimental.sparse"
@@ -120,7 +123,10 @@ class _Registered(Mapping[type, Any]):
 # module -> name -> the object itself, or its place: `module:name`, or `module:` for a module.
 _NAMES: Final[dict[str, dict[str, Any]]] = {
     "": {"source_info_util": "effax.extend.source_info_util:"},  # brainstate
-    "ad_checkpoint": {"name_p": "effax.effects.rows.naming:named"},  # axlearn
+    "ad_checkpoint": {
+        "name_p": "effax.effects.rows.naming:named",  # axlearn
+        "saved_residuals": "effax.api.derivatives.residuals:saved_residuals",  # haliax
+    },
     "ad_util": {"stop_gradient_p": "effax.lax:stop_gradient_p"},  # lineax
     "api": {"_dtype": "effax.numpy:result_type"},  # PennyLane
     "api_util": {
@@ -128,7 +134,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "array": {
         **dict.fromkeys(("Array", "ArrayImpl"), "effax.backends.xla.array:Array"),  # in pickles
-        "local_to_global_shape": "effax.as_jax.helpers:local_to_global_shape",  # axlearn
+        "local_to_global_shape": "effax.as_jax.helpers:local_to_global_shape",
     },
     "compiler": {},  # chex.restrict_backends, which then restricts nothing
     "config": {"config": "effax:config"},
@@ -229,13 +235,18 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
     },
     "scipy": {},
     # jaxlib's C++ looks here for JAX's own objects, where it makes some: it finds effax's.
-    "sharding_impls": {  # brainstate
+    "sharding_impls": {  # brainstate, axlearn
+        **{
+            name: f"effax.as_jax.helpers:{name}"
+            for name in ("get_process_index_and_count", "local_to_global_shape")
+        },
         "UNSPECIFIED": None,  # as `jit` says it
         "UnspecifiedValue": type(None),
         "NamedSharding": "effax.sharding:NamedSharding",
         "SingleDeviceSharding": "effax.sharding:SingleDeviceSharding",
     },
     "state": {},
+    "state.indexing": {"dslice": "effax.experimental.pallas:dslice"},  # levanter
     "state.types": {"AbstractRef": "effax.ref:AbstractRef"},  # flax
     "test_util": {"create_mesh": "effax:make_mesh"},  # JAX's page on checkpoints
     "traceback_util": {  # equinox, flax, jaxtyping
@@ -250,7 +261,11 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "broadcast_prefix": "effax.effects.tree:broadcast_prefix",
         "prefix_errors": "effax.effects.tree:prefix_errors",
     },
-    "typing": {"Shape": "effax.effects.value:Shape", "DType": "numpy:dtype"},
+    "typing": {
+        "DType": "numpy:dtype",
+        "Shape": "effax.effects.value:Shape",
+        "SupportsDType": "effax.as_jax.helpers:SupportsDType",  # jaxns
+    },
     "util": {  # JAX's page on interpreters; programs that walk programs
         "canonicalize_axis": "effax.operands.arguments:canonical_axis",
         **{
@@ -292,7 +307,7 @@ PUBLIC: Final = {
     "mesh_utils": ("effax.experimental.mesh_utils",),
     "named_sharding": ("effax.sharding",),
     "partition_spec": ("effax.sharding",),
-    "pjit": ("effax.experimental.pjit",),
+    "pjit": ("effax.experimental.pjit", "effax.lax"),  # maxtext
     "public_test_util": ("effax.test_util",),
     "random.core": ("effax.random",),
     "shard_map": ("effax.experimental.shard_map", "effax"),

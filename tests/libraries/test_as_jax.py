@@ -72,6 +72,27 @@ print(jax.jit(lambda x: x + trace_state_clean())(1.0))
     assert through(program) == "1.0\n"
 
 
+def test_private_names_of_shardings_residuals_and_slices():
+    program = """
+import jax
+from jax.sharding import NamedSharding, PartitionSpec as P
+from jax._src.ad_checkpoint import saved_residuals
+from jax._src.pjit import with_sharding_constraint
+from jax._src.sharding_impls import get_process_index_and_count, local_to_global_shape
+from jax._src.state.indexing import dslice
+from jax._src.typing import SupportsDType
+assert isinstance(jax.numpy.ones(2), SupportsDType) and not isinstance(2, SupportsDType)
+where = NamedSharding(jax.make_mesh((1,), "x"), P("x"))
+assert get_process_index_and_count(where, 0, 2) == get_process_index_and_count(where, 1, 2) == (0, 1)
+assert local_to_global_shape(where, (2, 3)) == (2, 3)
+assert with_sharding_constraint is jax.lax.with_sharding_constraint
+assert dslice is jax.experimental.pallas.dslice
+[(kind, place)] = saved_residuals(jax.checkpoint(lambda x: jax.numpy.sin(x) ** 2), 1.0)
+print(kind.str_short(), place)
+"""
+    assert through(program) == "f32[] from the argument x\n"
+
+
 def test_a_script_under_a_safe_path_keeps_the_first_folder_of_the_path(tmp_path):
     script = tmp_path / "folder/script.py"
     script.parent.mkdir()
@@ -127,7 +148,8 @@ experimental.source_mapper experimental.sparse.ad experimental.sparse.api
 experimental.sparse.linalg experimental.sparse.random experimental.sparse.transform
 experimental.sparse.util experimental.topologies
 experimental.transfer experimental.xla_metadata extend.backend extend.ifrt_programs
-extend.lowering extend.mlir extend.random extend.sharding interpreters.pxla lib tools
+extend.lowering extend.mlir extend.pallas extend.random extend.sharding extend.xla
+interpreters.pxla lib tools
 """
 
 
@@ -155,6 +177,39 @@ for use in (lambda: attention.mha(f), Manager):
     found = through(program)
     assert "pallas.ops.gpu.attention.mha: effax has none of the kernels" in found
     assert found.count("\n") == 2
+
+
+def test_modules_of_kernels_import_and_refuse_to_be_used():
+    program = """
+from importlib import import_module
+from effax.as_jax.kernels import KERNELS
+for name in KERNELS:
+    import_module("jax." + name)
+from jax.experimental import pallas
+from jax.experimental.mosaic import gpu as mgpu
+from jax.experimental.pallas import fuser, mosaic_gpu as plgpu, tpu_sc
+from jax.experimental.pallas.ops.tpu import megablox
+from jax.experimental.pallas.ops.tpu.megablox import gmm  # as haliax
+from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
+assert megablox.gmm is gmm  # also where the module of that name is imported
+class Mask(masks._ComputableMask): pass  # as axlearn and maxtext
+for use in (gmm, Mask, tpu_sc.VectorSubcoreMesh, plgpu.Barrier):
+    try: use()
+    except NotImplementedError as error: print(error)
+"""
+    found = through(program)
+    assert "megablox.gmm: effax has none of the kernels" in found
+    assert "use effax.lax.ragged_dot" in found
+    assert found.count("\n") == 4
+
+
+def test_dialects_of_mlir_import_by_jaxs_names():
+    program = """
+from jaxlib.mlir.dialects import memref as theirs
+from jax.extend.mlir.dialects import memref, mpmd, sparse_tensor, vector
+print(memref is theirs)
+"""
+    assert through(program) == "True\n"
 
 
 def test_processes_that_a_program_starts_come_through_it():

@@ -254,24 +254,47 @@ def _from_local(sharding: Any, local: Any, given_shape: Any) -> Any:
 _LOCAL: Final = "make_array_from_process_local_data"
 
 
+def process_part(where: Sharding, axis: int, ndim: int) -> tuple[int, int]:
+    """Return which part of an axis this process has, and how many such parts there are.
+
+    Processes that have the same pieces of the axis have the same part of it. Parts are counted by
+    the first piece of each.
+
+    Args:
+      where: the sharding of an array over the devices of several processes.
+      axis: the axis of the array.
+      ndim: the number of axes of the array.
+
+    Returns:
+      The number of this process's part, from 0, and the number of parts.
+
+    Raises:
+      ValueError: processes have parts of different sizes, or that overlap.
+    """
+    cuts = (*where.cuts(), *(1,) * (ndim - len(where.cuts())))
+    owned: dict[int, set[int]] = {}
+    for device, index in where.devices_indices_map(cuts).items():
+        owned.setdefault(device.process_index, set()).add(bounds(index, cuts)[axis][0])
+    parts = sorted(sorted(part) for part in {frozenset(part) for part in owned.values()})
+    if len({*map(len, parts)}) > 1 or sum(map(len, parts)) != cuts[axis]:
+        raise ValueError(
+            f"the parts of processes overlap along axis {axis}, or are not of the same size "
+            f"({ {i: sorted(part) for i, part in owned.items()} })"
+        )
+    here = next(iter(where.addressable_devices)).process_index
+    return parts.index(sorted(owned[here])), len(parts)
+
+
 def global_shape(shape: tuple[int, ...], where: Sharding) -> tuple[int, ...]:
     """Return the shape of an array of which each process gives so much along each axis.
 
     Raises `ValueError` where processes have parts of different sizes, or that overlap.
     """
-    cuts = (*where.cuts(), *(1,) * (len(shape) - len(where.cuts())))
-    indices = where.devices_indices_map(cuts)
-    lengths = []
-    for axis, (length, pieces) in enumerate(zip(shape, cuts, strict=True)):
-        owned: dict[int, set[int]] = {}
-        for device, index in indices.items():
-            owned.setdefault(device.process_index, set()).add(bounds(index, cuts)[axis][0])
-        groups = {frozenset(parts) for parts in owned.values()}
-        if len({*map(len, groups)}) > 1 or sum(map(len, groups)) != pieces:
-            raise ValueError(
-                f"{_LOCAL}: the parts of processes overlap along axis {axis}, or are not of the "
-                f"same size ({ {i: sorted(parts) for i, parts in owned.items()} }), so that the "
-                "shape of the whole can't be computed; give global_shape"
-            )
-        lengths.append(length * len(groups))
-    return tuple(lengths)
+    try:
+        counts = [process_part(where, axis, len(shape))[1] for axis in range(len(shape))]
+    except ValueError as error:
+        raise ValueError(
+            f"{_LOCAL}: {error}, so that the shape of the whole can't be computed; "
+            "give global_shape"
+        ) from None
+    return tuple(length * count for length, count in zip(shape, counts, strict=True))

@@ -13,6 +13,7 @@ import numpy as np
 import effax
 import effax.numpy as jnp
 from effax import lax
+from effax.api.placing.global_arrays import process_part
 from effax.experimental import multihost_utils
 from effax.sharding import Mesh, NamedSharding
 from effax.sharding import PartitionSpec as P
@@ -162,6 +163,15 @@ def make_array_from_process_local_data():
         "axis 0 of local_data must have the length",
         lambda: effax.make_array_from_process_local_data(ROWS, mine[:3], WHOLE.shape),
     )
+
+
+@check
+def parts_of_processes():
+    assert process_part(ROWS, 0, 2) == (HERE, COUNT)
+    assert process_part(ROWS, 1, 2) == (0, 1)
+    across = NamedSharding(GRID, P("l", "p"))
+    assert process_part(across, 0, 2) == (0, 1)
+    assert process_part(across, 1, 2) == (HERE, COUNT)
 
 
 @check
