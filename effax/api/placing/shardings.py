@@ -18,7 +18,6 @@ from effax.effects.mesh import (
     entered_mesh,
     placing_mesh,
 )
-from effax.effects.rows.sharding import reshard, with_sharding_constraint
 from effax.effects.tree import flatten_axes, keystr, tree_flatten, tree_flatten_with_path, tree_map
 from effax.effects.types import ShapedArray, str_long
 
@@ -192,6 +191,7 @@ def _alike(one: Placement, other: Placement) -> bool:
 
 def constrained(values: Sequence[Any], asked: Leaves | None) -> list[Any]:
     """Values inside a larger program, told to lie as asked where a mesh is named."""
+    from effax.effects.rows.sharding import reshard, with_sharding_constraint
 
     def told(x: Any, sharding: Sharding | None) -> Any:
         if not isinstance(sharding, NamedSharding):
