@@ -13,7 +13,7 @@ from effax.effects.types import finfo, float32, inexact_dtype, typeof
 from effax.effects.value import Array, ArrayLike
 from effax.lax.contraction import Precision
 from effax.numpy.decompositions import floats
-from effax.operands.arguments import canonical_axes, concrete_int
+from effax.operands.arguments import canonical_axes, concrete_int, listed
 from effax.operands.promoting import arraylike
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
@@ -174,8 +174,7 @@ def _asked(image: ArrayLike, shape: Any, method: Any) -> tuple[tuple[int, ...], 
     """The new shape and the method, checked."""
     arraylike("image.resize", image)
     given = typeof(image).shape
-    wanted = shape if isinstance(shape, Sequence) or hasattr(shape, "__len__") else (shape,)
-    lengths = tuple(concrete_int(n, "the length of the new shape") for n in wanted)
+    lengths = tuple(concrete_int(n, "the length of the new shape") for n in listed(shape))
     if len(lengths) != len(given):
         raise ValueError(
             f"shape must have length equal to the number of dimensions of x;  {lengths} vs {given}"

@@ -49,6 +49,8 @@ class StaticArgument:
 def fixed(x: Any) -> tuple[Any, ...]:
     """The key of a static: its class, its value, and the classes of what it holds.
 
+    The key of an iterator can't be hashed.
+
     >>> fixed(2) == fixed(2.0), fixed((2,)) == fixed((True,)), fixed([2])
     (False, False, (<class 'list'>, ((<class 'int'>, 2),)))
     """
@@ -57,6 +59,8 @@ def fixed(x: Any) -> tuple[Any, ...]:
         return kind, x, tuple(map(type, x))
     if kind is list:
         return kind, tuple(map(fixed, x))
+    if hasattr(kind, "__next__"):  # walked once: no key may find the program of its elements
+        return kind, [x]
     return kind, x
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -29,7 +29,7 @@ from effax.effects.types import (
 from effax.effects.value import Array, ArrayLike, OutSharding, Shape, Value, length
 from effax.interpreters.composites.barrier import barrier
 from effax.keys.decorators import moves_keys
-from effax.operands.arguments import BroadcastError, common_shape, known_index
+from effax.operands.arguments import BroadcastError, common_shape, known_index, listed
 from effax.operands.promoting import asarray
 
 
@@ -54,7 +54,7 @@ def axis_of(axis: Any, ndim: int) -> int:
 
 
 def _axes(axes: Any, ndim: int) -> tuple[int, ...]:
-    given = axes if isinstance(axes, Sequence | np.ndarray) else (axes,)
+    given = listed(axes)
     found = tuple(axis_of(a, ndim) for a in given)
     if len(set(found)) != len(found):
         raise ValueError(f"dimensions must not repeat an axis, got {tuple(given)}")
@@ -77,7 +77,7 @@ def broadcast(
     >>> lax.broadcast(1.0, (2,))
     Array([1., 1.], dtype=float32, weak_type=True)
     """
-    if not isinstance(sizes, Sequence | np.ndarray):
+    if not isinstance(sizes, Collection | np.ndarray):
         raise TypeError(f"broadcast: sizes must be a sequence of integers, got {sizes!r}")
     given = typeof(operand).shape
     lengths = canonical_shape(sizes)
@@ -259,8 +259,8 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     (1, 3, 1)
     """
     given = typeof(array)
-    count = len(dimensions) if isinstance(dimensions, Sequence) else 1
-    return shape.expand_dims(array, _axes(dimensions, given.ndim + count))
+    places = listed(dimensions)
+    return shape.expand_dims(array, _axes(places, given.ndim + len(places)))
 
 
 @moves_keys()

@@ -111,6 +111,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     """
     check_arrays("rot90", m)
     ndim = len(shape_of(m))
+    axes = listed(axes)
     if len(axes) != 2:
         raise ValueError(f"rot90: axes must be two axes, got {axes}")
     if ndim < 2:
@@ -147,21 +148,24 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: Axis = None) -> A
     [3, 0, 1, 2]
     """
     check_arrays("roll", a)
-    if axis is not None and isinstance(axis, list):
-        axis = tuple(axis)
-    if all(
-        type(s) is int or is_symbolic_length(s)
-        for s in (shift if isinstance(shift, tuple) else (shift,))
-    ):
+    if axis is not None and type(axis) is not int:
+        axis = listed(axis)
+    if not (type(shift) is int or hasattr(shift, "ndim")):
+        shift = listed(shift)
+    if type(shift) is int or (isinstance(shift, tuple) and all(map(_is_length, shift))):
         return _roll_static(a, shift, axis)
     # Each keeps its dtype: in a common one of 32 bits the largest of uint32 would be others.
     shifts: tuple[Any, ...] = (shift,)
     most = 1
-    if isinstance(shift, list | tuple):
-        shifts, most = tuple(shift), 0
+    if isinstance(shift, tuple):
+        shifts, most = shift, 0
     if any(np.ndim(x) > most for x in shifts):
         raise ValueError(f"roll: shift must be a number or a vector of numbers, got {shift}")
     return _roll_dynamic(a, shifts, axis)
+
+
+def _is_length(n: Any) -> bool:
+    return type(n) is int or is_symbolic_length(n)
 
 
 @whole("shift", "axis")
@@ -399,9 +403,10 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     [[0, 1], [2, 0]]
     """
     check_arrays("resize", a)
-    if any(n < 0 for n in (new_shape if isinstance(new_shape, tuple | list) else (new_shape,))):
+    asked = listed(new_shape)
+    if any(n < 0 for n in asked):
         raise ValueError("all elements of `new_shape` must be non-negative")
-    lengths = canonical_shape(new_shape)
+    lengths = canonical_shape(asked)
     size, given = prod(lengths), prod(shape_of(a))
     if size == 0 or given == 0:
         return zeros_as(a, lengths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,10 @@ def choose(
     Array([10,  2, 30], dtype=int32)
     """
     refuse_out("choose", out)
-    if not isinstance(choices, (list, tuple)):
-        rows: Any = choices
-        choices = [rows[i] for i in range(typeof(rows).shape[0])]
-    check_arrays("choose", a, *choices)
+    rows: Any = tuple(choices) if isinstance(choices, Iterator) else choices
+    if not isinstance(rows, list | tuple):
+        rows = [rows[i] for i in range(typeof(rows).shape[0])]
+    check_arrays("choose", a, *rows)
     if not is_integer(typeof(a).dtype):
         raise ValueError("`a` array must be integer typed")
     if mode not in ("raise", "wrap", "clip"):
@@ -58,9 +58,9 @@ def choose(
                 "Use mode='wrap' or mode='clip' instead."
             )
         known = np.asarray(a)
-        if ((known < 0) | (known >= len(choices))).any():
+        if ((known < 0) | (known >= len(rows))).any():
             raise ValueError("invalid entry in choice array")
-    return _choose(a, tuple(choices), mode)
+    return _choose(a, tuple(rows), mode)
 
 
 @whole("mode")

@@ -29,9 +29,7 @@ from effax.operands.promoting import array as array_of
 
 def _wanted_shape(lengths: Any, given: tuple[int, ...]) -> tuple[int, ...]:
     """A shape with one -1 in it, completed; raises `TypeError` where sizes differ."""
-    if not isinstance(lengths, (tuple, list)) and np.ndim(lengths) == 0:
-        lengths = (lengths,)
-    wanted = [concrete_int(n, "the length of an axis") for n in lengths]
+    wanted = [concrete_int(n, "the length of an axis") for n in listed(lengths)]
     size = prod(given)
     if wanted.count(-1) > 1:
         raise TypeError(f"reshape: only one length can be -1, got {tuple(wanted)}")

@@ -19,7 +19,7 @@ from effax.effects.value import Array, ArrayLike, DTypeLike, Shape, Value
 from effax.numpy.arithmetic import add, divmod, multiply, remainder
 from effax.numpy.choosing import clip, where
 from effax.numpy.comparing import greater, less
-from effax.operands.arguments import cast, check_arrays
+from effax.operands.arguments import cast, check_arrays, listed
 from effax.operands.promoting import array, asarray
 
 
@@ -73,9 +73,7 @@ def unravel_index(indices: ArrayLike, shape: SupportsIndex | Shape | Array) -> t
     (Array([0, 1], dtype=int32), Array([0, 2], dtype=int32))
     """
     check_arrays("unravel_index", indices)
-    given: Any = shape
-    several = isinstance(shape, list | tuple) or np.ndim(given) > 0
-    lengths = tuple(given) if several else (given,)
+    lengths = listed(shape)
     if any(np.ndim(n) for n in lengths):
         raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
     if not is_integer(typeof(indices).dtype):

@@ -505,6 +505,7 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     """
     refuse_out("ptp", out)
     check_arrays("ptp", a)
+    axis = canonical_axes(axis, len(shape_of(a)))
     return elementwise.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 

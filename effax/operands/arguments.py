@@ -96,10 +96,19 @@ def canonical_axis(axis: Any, ndim: int) -> int:
     return number % ndim if ndim else number
 
 
-def listed(x: Any) -> Any:
-    """Several (axes, say) as they are given, one as a tuple of one."""
-    many = isinstance(x, tuple | list | range) or (isinstance(x, np.ndarray) and x.ndim > 0)
-    return x if many else (x,)
+def listed(x: Any) -> tuple[Any, ...]:
+    """Return several axes or lengths as a tuple: of one, a tuple of one.
+
+    Several may be any iterable, as in JAX: also an iterator, which can be walked once only.
+
+    >>> listed(2), listed([0, 1]), listed(i for i in (0, 1))
+    ((2,), (0, 1), (0, 1))
+    """
+    if isinstance(x, Value | np.ndarray):
+        return tuple(x) if np.ndim(x) else (x,)
+    if isinstance(x, str | bytes) or not hasattr(type(x), "__iter__"):
+        return (x,)
+    return tuple(x)
 
 
 def canonical_axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -109,9 +118,10 @@ def canonical_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
-    axes = tuple(canonical_axis(a, ndim) for a in listed(axis))
+    given = listed(axis)
+    axes = tuple(canonical_axis(a, ndim) for a in given)
     if len(set(axes)) != len(axes):
-        raise ValueError(f"duplicate value in 'axis': {axis}")
+        raise ValueError(f"duplicate value in 'axis': {given}")
     return axes
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from types import FunctionType
 from typing import Any, Final, TypeVar
+
+import numpy as np
 
 from effax.effects.frames import is_library
 from effax.effects.rows.state import Ref
@@ -20,9 +23,22 @@ def as_tuple(x: int | str | Iterable[Any] | None) -> tuple[Any, ...]:
     """One number or name, or several, as a tuple."""
     if x is None:
         return ()
-    if isinstance(x, (int, str)):
+    if isinstance(x, (int, str, np.integer)):
         return (x,)
     return tuple(x)
+
+
+def positions(argnums: int | Iterable[int]) -> int | tuple[int, ...]:
+    """Return the positions of arguments as `grad` takes them: one integer, or a tuple of several.
+
+    >>> positions(np.int64(1)), positions(i for i in (0, 1)), positions(np.array([0, 1]))
+    (1, (0, 1), (0, 1))
+    """
+    try:
+        return operator.index(argnums)  # type: ignore[arg-type]
+    except TypeError:
+        found = as_tuple(argnums)
+        return tuple(int(n) if isinstance(n, np.integer) else n for n in found)
 
 
 def normalise(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:

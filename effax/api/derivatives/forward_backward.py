@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from effax.api.calling.arguments import positions
 from effax.api.calling.differentiable import chosen, with_chosen
 from effax.api.compiling.jit import jit
 from effax.api.derivatives.reverse import VJP, vjp
@@ -47,6 +48,7 @@ def fwd_and_bwd(
     (Array([[3., 3.]], dtype=float32), Array([[1.],
            [1.]], dtype=float32))
     """
+    argnums = positions(argnums)
 
     @filtered
     def fwd(*args: Any, **keywords: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from effax.api.calling.arguments import wearing
+from effax.api.calling.arguments import positions, wearing
 from effax.api.calling.differentiable import (
     check_inputs,
     check_output,
@@ -66,6 +66,7 @@ def _by_columns(
     holomorphic: bool,
 ) -> Callable[P, Any]:
     """The Jacobian by forward mode, for the function of that name, of which messages speak."""
+    argnums = positions(argnums)
 
     @wearing(fun, annotated=False)
     @filtered
@@ -108,6 +109,7 @@ def jacrev(
     Array([[0., 0.],
            [0., 2.]], dtype=float32)
     """
+    argnums = positions(argnums)
 
     @wearing(fun, annotated=False)
     @filtered
@@ -163,6 +165,7 @@ def hessian(
     Array([[0., 0.],
            [0., 6.]], dtype=float32)
     """
+    argnums = positions(argnums)
     gradient = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return _by_columns("hessian", gradient, argnums, has_aux, holomorphic)
 

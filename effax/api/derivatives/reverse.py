@@ -7,7 +7,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from effax.api.calling.arguments import flat_function, name_of, wearing
+from effax.api.calling.arguments import flat_function, name_of, positions, wearing
 from effax.api.calling.differentiable import (
     as_value,
     check_cotangent,
@@ -232,6 +232,7 @@ def value_and_grad(
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
     refuse_axes("grad", reduce_axes)
+    argnums = positions(argnums)
     what = "grad"
 
     @wearing(fun, annotated=False)

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Final
 
 import effax.numpy as jnp
-from effax.api.calling.arguments import as_tuple, normalise
+from effax.api.calling.arguments import as_tuple, normalise, positions
 from effax.api.derivatives.jacobian import jacfwd as dense_jacfwd
 from effax.api.derivatives.jacobian import jacrev as dense_jacrev
 from effax.api.derivatives.reverse import value_and_grad as dense_value_and_grad
@@ -46,6 +46,7 @@ def value_and_grad(
     >>> value, slope.data
     (Array(6., dtype=float32), Array([1., 1., 1.], dtype=float32))
     """
+    argnums = positions(argnums)
 
     @wraps(fun)
     def gradient(*args: Any, **keywords: Any) -> Any:
@@ -146,6 +147,8 @@ def _jacobian(
     has_aux: bool,
     options: dict[str, Any],
 ) -> Callable[..., Any]:
+    argnums = positions(argnums)
+
     @wraps(fun)
     def jacobian_of(*args: Any, **keywords: Any) -> Any:
         of_data, data, chosen = _by_elements(fun, argnums, args, keywords)
