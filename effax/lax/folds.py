@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from effax.api.placing.output_sharding import placed
+from effax.backends.xla.array import Array as Concrete
 from effax.eager.whole import whole
 from effax.effects.effect import Effect
 from effax.effects.rows import cumulative, reduction, sorting, transcendental, window
@@ -204,8 +205,10 @@ cumlogsumexp = _cumulative(
 def monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds: Any) -> Any:
     """Return the effect that folds by one of lax's operators from its identity, or None.
 
-    The second result says whether the initial value is that identity. XLA may use the initial value
-    of a fold several times (its GPU compiler does), so any other value is combined with the result.
+    The second result says whether the initial value is that identity; for extremes, that of its
+    own dtype too: -inf begins a maximum of integers, as in JAX. XLA may use the
+    initial value of a fold several times (its GPU compiler does), so any other value is combined
+    with the result.
     """
     if len(inits) != 1 or len(dtypes) != 1 or typeof(inits[0]).shape:
         return None, False
@@ -216,7 +219,12 @@ def monoid(computation: Any, inits: Sequence[Any], dtypes: Sequence[Any], folds:
     effect, identity = found
     if is_complex(dtypes[0]) and effect in _OF_REAL_NUMBERS:
         return None, False
-    return effect, _is_number(inits[0]) and bool(inits[0] == identity(dtypes[0]))
+    init = np.asarray(inits[0]) if isinstance(inits[0], Concrete) else inits[0]
+    if not _is_number(init):
+        return effect, False
+    own = [typeof(init).dtype] if identity in (reduction.lowest, reduction.highest) else []
+    with np.errstate(over="ignore"):
+        return effect, any(bool(init == identity(kind)) for kind in (dtypes[0], *own))
 
 
 def _is_number(x: Any) -> bool:

@@ -102,3 +102,29 @@ def test_running_logarithms_of_sums_of_complex_numbers():
         running = partial(lax.cumlogsumexp, axis=axis, reverse=reverse)
         mapped = effax.vmap(running)(jnp.stack([x, x]))
         np.testing.assert_allclose(mapped[1], found, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+@pytest.mark.parametrize(
+    ("least", "most"),
+    [
+        (-np.inf, np.inf),
+        (np.float32(-np.inf), np.float32(np.inf)),
+        (jnp.float32(-np.inf), jnp.float32(np.inf)),
+    ],
+)
+def test_infinity_begins_extremes_of_integers(dtype, least, most):
+    x = jnp.array([3, 1, 2]).astype(dtype)
+    windows = (2,), (1,), "VALID"
+    for init, op, whole in ((least, lax.max, x.max()), (most, lax.min, x.min())):
+        found = lax.reduce(x, init, op, (0,))
+        assert found.dtype == dtype
+        assert found == whole
+        expected = op(x[:-1], x[1:])
+        np.testing.assert_array_equal(lax.reduce_window(x, init, op, *windows), expected)
+
+
+def test_the_least_number_of_another_dtype_begins_a_maximum():
+    x = jnp.array([-300, -200])
+    assert lax.reduce(x, np.int8(-128), lax.max, (0,)) == -200
+    assert lax.reduce(x, -128, lax.max, (0,)) == -128
