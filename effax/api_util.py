@@ -7,7 +7,7 @@ from typing import Any
 
 from effax.effects import tree
 from effax.effects.types import ShapedArray, typeof
-from effax.extend.linear_util import WrappedFun
+from effax.extend.linear_util import Store, WrappedFun, transformation_with_aux2
 from effax.tree_util import (
     tree_flatten,
     tree_unflatten,
@@ -42,7 +42,7 @@ def flatten_fun(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], A
     >>> flat.call_wrapped(1.0, 2.0), out_tree()
     ([3.0], PyTreeDef({'sum': *}))
     """
-    return _flattened(f, lambda call, leaves: _with_keywords(call, tree_unflatten(in_tree, leaves)))
+    return _flat(f, in_tree)
 
 
 def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Callable[[], Any]]:
@@ -61,30 +61,24 @@ def flatten_fun_nokwargs(f: WrappedFun, in_tree: Any) -> tuple[WrappedFun, Calla
     >>> flat.call_wrapped(1, 2)
     [2]
     """
-    return _flattened(f, lambda call, leaves: call(*tree_unflatten(in_tree, leaves)))
+    return _flat_without_keywords(f, in_tree)
 
 
-def _with_keywords(call: Callable[..., Any], given: Any) -> Any:
-    args, keywords = given
-    return call(*args, **keywords)
+@transformation_with_aux2
+def _flat(call: Callable[..., Any], store: Store, in_tree: Any, *leaves: Any) -> list[Any]:
+    args, keywords = tree_unflatten(in_tree, leaves)
+    found, tree = tree_flatten(call(*args, **keywords))
+    store.store(tree)
+    return found
 
 
-def _flattened(
-    f: WrappedFun, call_on_leaves: Callable[..., Any]
-) -> tuple[WrappedFun, Callable[[], Any]]:
-    trees: list[Any] = []
-
-    def flat(call: Callable[..., Any], *leaves: Any) -> list[Any]:
-        found, tree = tree_flatten(call_on_leaves(call, leaves))
-        trees[:] = [tree]
-        return found
-
-    def out_tree() -> Any:
-        if not trees:
-            raise ValueError("the tree of the result is not known before the function is called")
-        return trees[0]
-
-    return f.wrap(flat), out_tree
+@transformation_with_aux2
+def _flat_without_keywords(
+    call: Callable[..., Any], store: Store, in_tree: Any, *leaves: Any
+) -> list[Any]:
+    found, tree = tree_flatten(call(*tree_unflatten(in_tree, leaves)))
+    store.store(tree)
+    return found
 
 
 def argnums_partial(

@@ -10,7 +10,7 @@ from effax import random
 from effax.api.placing.global_arrays import process_part
 from effax.core import is_constant_dim
 from effax.interpreters.batch.batched import Batched
-from effax.lax import dtype, full_like
+from effax.lax import dot_general, dtype, full_like
 from effax.operands import promoting
 from effax.operands.arguments import check_arrays
 
@@ -130,6 +130,40 @@ def threefry_fold_in(key: Any, data: Any) -> Any:
 def threefry_random_bits(key: Any, bit_width: int, shape: Sequence[int]) -> Any:
     """Return random integers of so many bits for the words of a key."""
     return random.bits(_threefry(key), tuple(shape), f"uint{bit_width}")
+
+
+def contracted(
+    operands: Sequence[Any],
+    contractions: Sequence[tuple[Any, ...]],
+    precision: Any,
+    preferred_element_type: Any,
+    _dot_general: Callable[..., Any] = dot_general,
+    out_sharding: Any = None,
+) -> Any:
+    """Return the einsum of arrays along a path of opt_einsum.
+
+    Args:
+      operands: the arrays.
+      contractions: for each step the places of its operands, which leave the list, the names that
+        are summed over, and the subscripts; the result goes to the end of the list.
+      precision: the precision of the products.
+      preferred_element_type: the dtype of the results.
+      _dot_general: the function in the place of `lax.dot_general`.
+      out_sharding: the sharding of the last result.
+    """
+    left = list(operands)
+    for step, (places, _, subscripts, *_) in enumerate(contractions):
+        last = step == len(contractions) - 1
+        result = jnp.einsum(
+            subscripts,
+            *map(left.pop, places),
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+            _dot_general=_dot_general,
+            out_sharding=out_sharding if last else None,
+        )
+        left.append(result)
+    return left[0]
 
 
 @runtime_checkable

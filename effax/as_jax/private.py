@@ -192,6 +192,7 @@ _NAMES: Final[dict[str, dict[str, Any]]] = {
         "_IndexUpdateHelper": "effax.numpy.indexing:ArrayAt",
         "_IndexUpdateRef": "effax.numpy.indexing:IndexUpdateHelper",
     },
+    "numpy.einsum": {"_einsum": "effax.as_jax.helpers:contracted"},  # haliax, AQT
     "numpy.index_tricks": {  # quaxed
         name: f"effax.numpy.tricks:{name}" for name in ("CClass", "RClass")
     },

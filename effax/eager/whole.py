@@ -360,9 +360,12 @@ def compiled(function: Callable[..., Any], *args: Any) -> tuple[Launch, list[Any
 _remembered: list[dict[Any, Any]] = []
 
 
-def remembered() -> dict[Any, Any]:
-    """A new dictionary, of what was compiled or made, that `clear` empties with all others."""
-    found: dict[Any, Any] = {}
+def remembered(table: Any = None) -> Any:
+    """Return a table of what was compiled or made, a new dictionary by default.
+
+    `clear` empties it with all others.
+    """
+    found: Any = {} if table is None else table
     _remembered.append(found)
     return found
 

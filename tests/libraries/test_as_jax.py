@@ -203,6 +203,23 @@ for use in (gmm, Mask, tpu_sc.VectorSubcoreMesh, plgpu.Barrier):
     assert found.count("\n") == 4
 
 
+def test_einsum_along_a_path_with_a_dot_of_ones_own():
+    program = """
+import jax, jax.numpy as jnp, numpy as np
+from jax._src.numpy.einsum import _einsum
+x, y, z = jnp.arange(6.0).reshape(2, 3), jnp.ones((3, 4)), jnp.ones((4, 2))
+seen = []
+def dot(*args, **keywords):
+    seen.append(args[0].shape)
+    return jax.lax.dot_general(*args, **keywords)
+path = [((1, 0), frozenset("j"), "jk,ij->ik"), ((1, 0), frozenset("k"), "ik,kl->il")]
+found = _einsum([x, y, z], path, None, None, dot)
+np.testing.assert_allclose(found, jnp.einsum("ij,jk,kl->il", x, y, z))
+print(len(seen))
+"""
+    assert through(program) == "2\n"
+
+
 def test_dialects_of_mlir_import_by_jaxs_names():
     program = """
 from jaxlib.mlir.dialects import memref as theirs

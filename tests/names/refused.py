@@ -64,7 +64,6 @@ REFUSED = {
     "jax.experimental.sparse.*": _SPARSE,
     "jax.extend.backend.*": "of JAX's own registry of back-ends; effax's is the runtime's",
     "jax.extend.core.*": _STAGING,
-    "jax.extend.linear_util.*": "of JAX's caches of wrapped functions; wrap_init is there",
     "jax.extend.random.threefry_2x32": "random.bits has the same words; the block is an effect",
     "jax.interpreters.ad.*": "effax.jvp and effax.linearize are the public forms",
     "jax.interpreters.mlir.*": _LOWERING,
