@@ -111,6 +111,18 @@ def along(entries: Iterable[Any], names: Container[Any]) -> PartitionSpec:
     return PartitionSpec(*(entry_of([n for n in names_of(e) if n in names]) for e in entries))
 
 
+def shortest(entries: Sequence[Any]) -> PartitionSpec:
+    """The spec of these entries without the last ones that are None.
+
+    >>> shortest(["x", None, None])
+    P('x',)
+    """
+    n = len(entries)
+    while n and entries[n - 1] is None:
+        n -= 1
+    return PartitionSpec(*entries[:n])
+
+
 def count(mesh: Any, entry: Any) -> int:
     """Count the pieces into which an entry of a spec cuts an axis.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
 from typing import (
     TYPE_CHECKING,
@@ -17,6 +17,8 @@ from typing import (
 )
 
 import numpy as np
+
+from effax.effects.errors import InconclusiveDimensionOperation
 
 if TYPE_CHECKING:
     from effax.backends.xla.device import Device
@@ -210,8 +212,22 @@ def smallest(one: Any, other: Any) -> Any:
 
 
 def _picked(name: str, pick: Any, one: Any, other: Any) -> Any:
-    symbolic = next((n for n in (one, other) if is_symbolic_length(n)), None)
-    return pick(one, other) if symbolic is None else symbolic.operation(name, one, other)
+    for n in (one, other):
+        if is_symbolic_length(n):
+            return n.operation(name, one, other)
+    return pick(one, other)
+
+
+def surely(holds: Callable[[], Any]) -> bool:
+    """Return whether a condition on lengths holds, whatever the unknowns of symbolic ones are.
+
+    >>> surely(lambda: 0 <= 2 < 3)
+    True
+    """
+    try:
+        return bool(holds())
+    except InconclusiveDimensionOperation:
+        return False
 
 
 def length(n: Any) -> Any:

@@ -13,7 +13,7 @@ import attrs
 from effax.backends.xla.device import Device
 from effax.backends.xla.mesh import Mesh, NamedSharding, radices
 from effax.backends.xla.placement import Placement, Sharding, Spec, default, replicated, single
-from effax.effects.cuts import entry_of, names_of
+from effax.effects.cuts import entry_of, names_of, shortest
 from effax.effects.frames import describe
 from effax.effects.mesh import UNCONSTRAINED, PartitionSpec, placing_mesh
 from effax.effects.program import Program, Variable, programs_in
@@ -505,10 +505,8 @@ def _merged(asked: NamedSharding, found: NamedSharding, ndim: int) -> NamedShard
     for i, entry in enumerate(found.ranked(ndim).spec):
         told = () if i >= len(asked.spec) or asked.spec[i] is UNCONSTRAINED else asked.spec.names(i)
         entries.append(entry_of([*told, *(n for n in names_of(entry) if n not in told)]))
-    if PartitionSpec(*entries) != asked.ranked(ndim).spec:
-        while entries and entries[-1] is None:
-            entries.pop()
-    return found.update(spec=PartitionSpec(*entries))
+    spec = PartitionSpec(*entries)
+    return found.update(spec=spec if spec == asked.ranked(ndim).spec else shortest(entries))
 
 
 def _open(sharding: Sharding) -> bool:

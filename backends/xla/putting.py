@@ -8,7 +8,8 @@ from effax.backends.xla.array import Array, device_put
 from effax.backends.xla.dispatch import host_rules, operand
 from effax.backends.xla.mesh import NamedSharding, with_devices
 from effax.backends.xla.placement import Sharding
-from effax.effects.mesh import UNCONSTRAINED, PartitionSpec
+from effax.effects.cuts import shortest
+from effax.effects.mesh import UNCONSTRAINED
 from effax.effects.rows.sharding import grouped, put, with_sharding_constraint
 
 
@@ -40,9 +41,7 @@ def put_at_once(x: Any, *, sharding: Any, back: Any) -> Array:
             constrained: Array = with_sharding_constraint(array, sharding=sharding)
             return constrained
         spec = [None if entry is UNCONSTRAINED else entry for entry in sharding.spec]
-        while spec and spec[-1] is None:
-            spec.pop()
-        sharding = sharding.update(spec=PartitionSpec(*spec))
+        sharding = sharding.update(spec=shortest(spec))
     return device_put(array, sharding)
 
 

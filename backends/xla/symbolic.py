@@ -174,12 +174,6 @@ def box(w: Writer, x: Name, starts: Sequence[Any], type: ShapedArray) -> Name:
     return w.simple("real_dynamic_slice", [x, *bounds], type)
 
 
-def pad(w: Writer, x: Name, value: Name, type: ShapedArray, config: Sequence[Any]) -> Name:
-    """Write a pad of which some numbers are symbolic."""
-    parts = [vector(w, [c[i] for c in config]) for i in range(3)]
-    return w.simple("dynamic_pad", [x, value, *parts], type)
-
-
 def reduce_window(
     w: Writer,
     types: Sequence[ShapedArray],

@@ -99,7 +99,8 @@ def _slice(
 
 
 def _pad(w: Writer, types: Sequence[ShapedArray], x: Name, value: Name, *, config: Any) -> Name:
-    return symbolic.pad(w, x, value, types[0], config)
+    parts = [symbolic.vector(w, [c[i] for c in config]) for i in range(3)]
+    return w.simple("dynamic_pad", [x, value, *parts], types[0])
 
 
 _DYNAMIC: Final[dict[Effect, Callable[..., Any]]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -12,11 +13,10 @@ import attrs
 from effax.api.compiling.dimensions import Atom, Dimension, Length, length_of, value_of
 from effax.effects.errors import (
     ExportError,
-    InconclusiveDimensionOperation,
     SymbolicShapeError,
 )
 from effax.effects.types import ShapedArray
-from effax.effects.value import is_symbolic
+from effax.effects.value import is_symbolic, surely
 
 LARGEST: Final = 2**31 - 1
 """The largest number that an unknown may be: programs count positions in 32 bits."""
@@ -146,7 +146,7 @@ class Unknowns:
                 f"'{s.name}' = {number} from specification '{s.length}' for dimension {place} "
                 f"(= {size})"
             )
-            if not _holds(operator.ge, number, 1):
+            if not surely(partial(operator.ge, number, 1)):
                 raise refused(f"Expected value >= 1 for dimension variable '{s.name}'.")
             if isinstance(number, int) and number > LARGEST:
                 raise refused(f"The dimension variable '{s.name}' must be at most {LARGEST}.")
@@ -155,7 +155,7 @@ class Unknowns:
         known = {**numbers, **{name: value_of(n, numbers) for name, n in replaced}}
         for text, compare, *sides in self.scope.comparisons(known.keys()):
             left, right = (value_of(x, known) for x in sides)
-            if not _holds(compare, left, right):
+            if not surely(partial(compare, left, right)):
                 relation = "equal" if compare is operator.eq else "greater or equal"
                 found = right - left if compare is operator.le else left - right
                 raise refused(
@@ -175,14 +175,6 @@ class Unknowns:
         """Return the types of results for operands of these types."""
         numbers = self.numbers([t.shape for t in operands], "operand {}".format)
         return tuple(t.update(shape=self.shape(t, numbers)) for t in out_types)
-
-
-def _holds(compare: Callable[[Any, Any], bool], left: Length, right: Length) -> bool:
-    """Whether a comparison holds whatever the unknowns of the lengths are."""
-    try:
-        return compare(left, right)
-    except InconclusiveDimensionOperation:
-        return False
 
 
 def scope_of(types: Sequence[ShapedArray]) -> Any:

@@ -14,11 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from effax.effects.config import trace_key
-from effax.effects.errors import InconclusiveDimensionOperation, NonConcreteBooleanIndexError
+from effax.effects.errors import NonConcreteBooleanIndexError
 from effax.effects.handler import Carrier
 from effax.effects.rows.conversion import convert_element_type
 from effax.effects.types import int32, is_integer, typeof
-from effax.effects.value import Value, greatest, is_symbolic, is_symbolic_length, length, smallest
+from effax.effects.value import (
+    Value,
+    greatest,
+    is_symbolic,
+    is_symbolic_length,
+    length,
+    smallest,
+    surely,
+)
 from effax.operands.arguments import cast
 from effax.operands.promoting import asarray, held, positions_array
 
@@ -200,12 +208,8 @@ def _symbolic_entry(position: Any, n: Any, values: list[Any]) -> Any:
 
     Where it may lie outside for some lengths it is an index like those that are computed.
     """
-    try:
-        inside = bool(0 <= position < n)
-    except InconclusiveDimensionOperation:
-        inside = False
-    if inside:
-        return Fixed(position, inside)
+    if surely(lambda: 0 <= position < n):
+        return Fixed(position, True)
     values.append(cast(position, int32))
     return Indices(0)
 

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 
 from effax.eager.whole import opening, whole
-from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.rows import elementwise, reduction, sorting
 from effax.effects.rows import shape as effects
 from effax.effects.types import inexact_dtype, is_inexact, is_integer, typeof
-from effax.effects.value import Array, ArrayLike, is_symbolic, is_symbolic_length, length, smallest
+from effax.effects.value import (
+    Array,
+    ArrayLike,
+    is_symbolic,
+    is_symbolic_length,
+    length,
+    smallest,
+    surely,
+)
 from effax.operands.arguments import (
     broadcast,
     cast,
@@ -276,11 +283,7 @@ def _reflected(
 
 def _check_one_reflection(n: Any, missing: Any, offset: int, side: int, axis: int) -> None:
     """Raise `ValueError` where it is not sure that an axis is mirrored once, and no more."""
-    try:
-        once = n > 1 and n - offset >= missing
-    except InconclusiveDimensionOperation:
-        once = False
-    if not once:
+    if not surely(lambda: n > 1 and n - offset >= missing):
         raise ValueError(
             "Shape polymorphism is supported for jnp.pad with 'reflect' or 'symmetric' padding "
             "mode only when it is possible to determine at lowering time that the axis size "

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.rows import elementwise, shape
 from effax.effects.rows.indexing import GatherDimensionNumbers, GatherScatterMode, gather
 from effax.effects.types import int32, int64, position_dtype, typeof
-from effax.effects.value import Array, is_symbolic, is_symbolic_length
+from effax.effects.value import Array, is_symbolic, is_symbolic_length, surely
 from effax.lax.slicing import from_front, position
 from effax.numpy.index_parts import Fixed, Indices, Moving, New, Span, Truth
 from effax.operands.arguments import broadcast, cast, common_shape
@@ -113,18 +112,12 @@ def _stepped(start: int, count: int, step: int, length: int) -> Any:
 
 def _at_most_one(count: Any) -> bool:
     """Whether a slice names one position at most; False where that depends on a length."""
-    try:
-        return bool(count <= 1)
-    except InconclusiveDimensionOperation:
-        return False
+    return surely(lambda: count <= 1)
 
 
 def _surely_within(low: Any, limit: Any, length: Any) -> bool:
     """Whether `low:limit` lies on an axis of that length, whatever symbolic lengths are."""
-    try:
-        return bool(0 <= low <= limit <= length)
-    except InconclusiveDimensionOperation:
-        return False
+    return surely(lambda: 0 <= low <= limit <= length)
 
 
 def read_slices(x: Array, entries: Sequence[Any]) -> Array:

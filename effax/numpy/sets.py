@@ -9,7 +9,7 @@ from effax.eager.whole import whole
 from effax.effects.rows import comparison, elementwise, logical, selection, shape
 from effax.effects.rows.sorting import sort
 from effax.effects.types import bool_, int32, is_complex, is_inexact, typeof
-from effax.effects.value import Array, ArrayLike, greatest, is_symbolic_length, smallest
+from effax.effects.value import Array, ArrayLike, greatest, is_symbolic_length, smallest, surely
 from effax.numpy.joining import concatenate
 from effax.numpy.manipulation import ravel, reshape_values
 from effax.numpy.reductions import sum
@@ -83,7 +83,7 @@ def isin(
     if n == 0 or m == 0:
         return shape.full(shape_of(x), invert, "bool")
     # Of a symbolic length that may be 0 there may be nothing to search.
-    few = greatest(m, 1) is not m if is_symbolic_length(m) else m < 64
+    few = not surely(lambda: m >= 1) if is_symbolic_length(m) else m < 64
     if method == "compare_all" or (method == "auto" and (few or is_complex(typeof(x).dtype))):
         found = _among_all(x, others)
     else:

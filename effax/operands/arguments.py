@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -106,9 +106,8 @@ def listed(x: Any) -> tuple[Any, ...]:
     """
     if isinstance(x, Value | np.ndarray):
         return tuple(x) if np.ndim(x) else (x,)
-    if isinstance(x, str | bytes) or not hasattr(type(x), "__iter__"):
-        return (x,)
-    return tuple(x)
+    # Not by `hasattr`: the class of an IntEnum's members can be iterated, and its members can't.
+    return tuple(x) if isinstance(x, Iterable) and not isinstance(x, str | bytes) else (x,)
 
 
 def canonical_axes(axis: Any, ndim: int) -> tuple[int, ...]:

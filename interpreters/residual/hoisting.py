@@ -14,7 +14,7 @@ from effax.effects.frames import user_frame
 from effax.effects.program import Equation, Program, Variable
 from effax.effects.provenance import source
 from effax.effects.rows import control
-from effax.effects.value import greatest
+from effax.effects.value import surely
 from effax.interpreters.residual.recomputing import STRUCTURAL
 
 
@@ -68,7 +68,7 @@ def hoisted_scan(attributes: dict[str, Any]) -> Program | None:
     """
     body: Program = attributes["body"]
     n, m, length = attributes["consts"], attributes["carry"], attributes["length"]
-    if greatest(length, 1) is not length:
+    if not surely(lambda: length >= 1):
         return None
     key = "hoisted", tuple((k, v) for k, v in attributes.items() if k != "body")
     if key not in body.memo:

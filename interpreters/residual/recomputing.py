@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from effax.effects.effect import Effect
-from effax.effects.errors import InconclusiveDimensionOperation
 from effax.effects.program import Equation, Variable
 from effax.effects.rows import (
     comparison,
@@ -22,6 +21,7 @@ from effax.effects.rows import (
     shape,
 )
 from effax.effects.types import ShapedArray
+from effax.effects.value import surely
 
 STRUCTURAL: Final[frozenset[Effect]] = frozenset(
     {
@@ -136,10 +136,7 @@ def _costs(
 
 def is_less(cost: Any, other: Any) -> bool:
     """Whether a number of bytes is less than another; of symbolic ones, whether it always is."""
-    try:
-        return bool(cost < other)
-    except InconclusiveDimensionOperation:
-        return False
+    return surely(lambda: cost < other)
 
 
 def size(type: ShapedArray) -> int:

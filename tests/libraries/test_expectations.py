@@ -146,7 +146,9 @@ def test_a_mapped_function_is_compiled_ahead():
     np.testing.assert_array_equal(compiled(x, x), np.full((1, 2), 6.0))
     assert "HloModule" in compiled.as_text()
     assert compiled.memory_analysis().argument_size_in_bytes == 16
-    with pytest.raises(TypeError, match=r"f32\[1,2\].*and called with"):
+    with pytest.raises(
+        TypeError, match=r"(?s)'x' compiled with float32\[1,2\] and called with float32\[1,3\]"
+    ):
         compiled(jnp.ones((1, 3)), x)
 
 

@@ -136,7 +136,9 @@ def test_arrays_in_any_iterable_are_joined(join):
 
 @pytest.mark.parametrize("where", ["cpu", 3])
 def test_a_place_is_a_sharding_not_a_platforms_name(where):
-    with pytest.raises(TypeError, match="leaf specifications are expected to be Sharding"):
+    with pytest.raises(
+        TypeError, match="`out_sharding` argument of dot only supports instances of `NamedSharding`"
+    ):
         jnp.dot(jnp.ones(2), jnp.ones(2), out_sharding=where)
     with pytest.raises(TypeError, match="with_sharding_constraint: shardings leaf"):
         effax.lax.with_sharding_constraint(jnp.ones(2), where)

@@ -22,3 +22,12 @@ def array_constant(w: Writer, value: np.ndarray[Any, Any]) -> Name:
         return w.op(f"stablehlo.convert {bytes_} : ({bytes_.text}) -> {tensor(type)}", type)
     text = np.ascontiguousarray(value).tobytes().hex().upper()
     return w.op(f'stablehlo.constant dense<"0x{text}"> : {tensor(type)}', type)
+
+
+def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
+    """The array cut, or filled up with zeros, to a length along an axis."""
+    from effax.effects.rows import shape
+
+    if x.shape[axis] == length:
+        return x
+    return w.performed(lambda a: shape.resize_axis(a, axis, length), x)

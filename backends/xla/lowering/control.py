@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from effax.backends.xla.lowering.arrays import resized
 from effax.backends.xla.lowering.elementwise import (
     alone_in_bytes,
     as_bits,
@@ -207,7 +208,7 @@ def lower_scan(
     rows_of = [x.type.update(shape=x.shape[1:]) for x in xs]
     # A row can't be cut out of a stack of none, not even in a turn that is never taken.
     room = greatest(length, 1) if is_symbolic_length(length) else length
-    xs = tuple(_lengthened(w, alone_in_bytes(w, x, x.shape[1:]), room) for x in xs)
+    xs = tuple(resized(w, alone_in_bytes(w, x, x.shape[1:]), 0, room) for x in xs)
     # A result that is kept for the gradient too is stacked once.
     stacked, place = _once_each(body.outputs[carry:])
     # With an int32 counter a loop of more turns than it can count would never end.
@@ -249,7 +250,7 @@ def lower_scan(
         at = w.constant(length - 1 - k if reverse else k, counter)
         state = once(at, state[:carry], state[carry:])
     made = [
-        converted(w, _shortened(w, y, length), types[carry + i])
+        converted(w, resized(w, y, 0, length), types[carry + i])
         for y, i in zip(state[carry:], stacked, strict=True)
     ]
     return [*state[:carry], *(made[i] for i in place)]
@@ -257,19 +258,6 @@ def lower_scan(
 
 def _of_length(type: ShapedArray, length: Any) -> ShapedArray:
     return type if type.shape[0] == length else type.update(shape=(length, *type.shape[1:]))
-
-
-def _lengthened(w: Writer, x: Name, length: Any) -> Name:
-    longer = _of_length(x.type, length)
-    if longer is x.type:
-        return x
-    more = [(0, n - m, 0) for n, m in zip(longer.shape, x.shape, strict=True)]
-    return w.symbolic.pad(w, x, w.constant(0, ShapedArray((), x.dtype)), longer, more)
-
-
-def _shortened(w: Writer, x: Name, length: Any) -> Name:
-    shorter = _of_length(x.type, length)
-    return x if shorter is x.type else w.symbolic.box(w, x, [0] * len(x.shape), shorter)
 
 
 def _once_each(atoms: Sequence[Any]) -> tuple[list[int], list[int]]:

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any
 
 from effax.backends.xla.lowering import linalg_tpu
+from effax.backends.xla.lowering.arrays import resized
 from effax.backends.xla.lowering.matrices import eigenvalues
 from effax.backends.xla.lowering.matrices.calls import (
     flag,
@@ -219,15 +220,6 @@ def multiplied_out(
     return [q, w.performed(triu, resized(w, packed, batch, r_type.shape[-2]))]
 
 
-def resized(w: Writer, x: Name, axis: int, length: int) -> Name:
-    """The array cut, or filled up with zeros, to a length along an axis."""
-    from effax.effects.rows import shape
-
-    if x.shape[axis] == length:
-        return x
-    return w.performed(lambda a: shape.resize_axis(a, axis, length), x)
-
-
 @rule(linalg.eigh)
 def lower_eigh(w: Writer, types: Sequence[ShapedArray], x: Name, *, lower: bool) -> list[Name]:
     if w.platform == "tpu":
@@ -304,9 +296,10 @@ def _svd_by_jacobi(
     """
     batch = len(x.shape) - 2
     m, n = x.shape[-2:]
-    economical = smallest(m, n) > 32 and (not compute_uv or types[1].shape[-1] == smallest(m, n))
+    k = smallest(m, n)
+    economical = k > 32 and (not compute_uv or types[1].shape[-1] == k)
     full = [
-        x.type.strong().update(shape=(*x.shape[:-2], size, smallest(m, n) if economical else size))
+        x.type.strong().update(shape=(*x.shape[:-2], size, k if economical else size))
         for size in (m, n)
     ]
     _, s, u, v, info = foreign(

@@ -177,14 +177,18 @@ class Jit:
         with self._context():
             return self._call_in_context(args, keywords, found)
 
+    def _entered(self) -> Any:
+        """The mesh that places the calls of a `pjit`, or None."""
+        return entered_mesh() if self._is_pjit else None
+
     def _context(self) -> Any:
         """The context of a call: that of a `pjit` is placed by a mesh entered with `with mesh:`."""
-        mesh = entered_mesh() if self._is_pjit else None
+        mesh = self._entered()
         return nullcontext() if mesh is None else placed_by(mesh)
 
     def _called(self, operands: Sequence[Any], program: Program) -> Any:
         """The results of an effect `call`; that of a `pjit` keeps the mesh it is placed by."""
-        mesh = entered_mesh() if self._is_pjit else None
+        mesh = self._entered()
         placed = {} if mesh is None else {"mesh": mesh}
         return control.call(*operands, program=program, name=self._name, **placed)
 

@@ -14,7 +14,7 @@ from effax.backends.xla import array as arrays
 from effax.backends.xla.layout import layout_of, over_devices
 from effax.backends.xla.mesh import Mesh, NamedSharding
 from effax.backends.xla.placement import Sharding
-from effax.effects.cuts import along, count, entry_of, names_of
+from effax.effects.cuts import along, count, entry_of, names_of, shortest
 from effax.effects.errors import ShardingTypeError
 from effax.effects.frames import filtered
 from effax.effects.handler import Carrier, bottom, innermost
@@ -187,9 +187,7 @@ def _beside_open(x: Any, sharding: NamedSharding) -> NamedSharding:
         entries.append(wish if length % count(mesh, entry) else entry)
     if PartitionSpec(*entries) == asked.ranked(ndim).spec:
         return asked
-    while entries and entries[-1] is None:
-        entries.pop()
-    return sharding.update(spec=PartitionSpec(*entries))
+    return sharding.update(spec=shortest(entries))
 
 
 def _with_devices(x: Any, sharding: NamedSharding) -> NamedSharding:
